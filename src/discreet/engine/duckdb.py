@@ -1,0 +1,113 @@
+"""The embedded engine: DuckDB in memory, private, offline and deterministic."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engine.sql import quote
+from discreet.errors import InputError
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """One private in-memory database; everything in it goes when the object goes.
+
+    What does not fit in memory spills to a private temporary folder, removed at the end.  No extension is fetched.
+    """
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        spill = tempfile.mkdtemp(prefix="discreet-")
+        settings: dict[str, Any] = {
+            "temp_directory": spill,
+            "autoinstall_known_extensions": False,
+            "allow_community_extensions": False,
+            "preserve_insertion_order": False,
+        }
+        if threads is not None:
+            settings["threads"] = threads
+        self._connection = duckdb.connect(":memory:", config=settings)
+        self._connection.execute("SET enable_progress_bar = false")
+        self._keep: list[Any] = []
+        self._finalizer = weakref.finalize(self, _close, self._connection, spill)
+
+    def __repr__(self) -> str:
+        return "Engine(duckdb)"
+
+    def close(self) -> None:
+        """Drops all rows and the spill folder."""
+        self._finalizer()
+
+    def run(self, sql: str, *, where: str = "microdata") -> None:
+        """Runs a statement.  A failure is reported without the engine's own text, which may quote records."""
+        try:
+            self._connection.execute(sql)
+        except duckdb.Error as error:
+            raise InputError(where, _reason(error), "check the column types, the delimiter and the encoding") from None
+
+    def fetch(self, sql: str, *, where: str = "microdata") -> dict[str, NDArray[Any]]:
+        """The result of a query as one array a column; missing numbers become NaN, missing text None."""
+        try:
+            columns = self._connection.execute(sql).fetchnumpy()
+        except duckdb.Error as error:
+            raise InputError(where, _reason(error), "check the column types, the delimiter and the encoding") from None
+        return {name: _plain(column) for name, column in columns.items()}
+
+    def register(self, name: str, columns: Any) -> None:
+        """Makes a frame, or a mapping of arrays, readable under this name."""
+        self._keep.append(columns)
+        self._connection.register(name, columns)
+
+    def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Copies small arrays into a table of this name, replacing one of that name."""
+        arrays = dict(columns)
+        self._connection.register("_incoming", arrays)
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} AS SELECT * FROM _incoming")
+        self._connection.unregister("_incoming")
+
+    def types(self, name: str) -> dict[str, str]:
+        """The columns of a table or view, with their types."""
+        rows = self._connection.execute(f"DESCRIBE {quote(name)}").fetchall()
+        return {str(row[0]): str(row[1]) for row in rows}
+
+
+def _close(connection: Any, spill: str) -> None:
+    connection.close()
+    shutil.rmtree(spill, ignore_errors=True)
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    missing = np.ma.getmaskarray(column)
+    plain = np.array(column.data)
+    if not missing.any():
+        return plain
+    if plain.dtype != object:
+        plain = plain.astype(float)
+    plain[missing] = None if plain.dtype == object else np.nan
+    return plain
+
+
+def _reason(error: duckdb.Error) -> str:
+    """What went wrong, in our words: the engine's message may hold values and is never passed on."""
+    text = str(error)
+    if isinstance(error, duckdb.ConversionException):
+        return "a value cannot be read as the type that is needed"
+    if isinstance(error, duckdb.OutOfRangeException):
+        return "numbers need more digits than 38; declare fewer decimals"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "the records and their tables do not fit in memory and on the temporary disk"
+    marker = "CSV Error on Line: "
+    if marker in text:
+        line = text.split(marker, 1)[1].split("\n", 1)[0]
+        return f"line {line} does not fit the header: wrong number of fields, quoting or encoding"
+    return f"the engine could not read the records ({type(error).__name__})"

@@ -1,0 +1,1 @@
+"""The only door for files and frames."""

@@ -1,0 +1,230 @@
+"""From raw records to facts: every role as a number of the right kind, every code as a position in its hierarchy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from discreet.engine.sql import literal
+from discreet.errors import HierarchyError, InputError
+from discreet.model.hierarchy import Hierarchy
+from discreet.model.microdata import Microdata
+from discreet.model.numbers import Numbers, column_name
+
+__all__ = ["Facts", "Wanted", "distinct_codes", "make_facts", "spanning_of"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a tabulation needs of the records."""
+
+    response: str | None
+    shadow: str | None
+    cost: str | None
+    decimals: int | None
+    where: Mapping[str, Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The view ``facts`` is ready in the engine; these are its properties and what was met on the way.
+
+    ``several_records``: some contributor has more than one record; ``several_units``: some unit beside its holding has.
+    """
+
+    hierarchies: tuple[Hierarchy, ...]
+    decimals: int
+    several_records: bool
+    several_units: bool
+    waivers: bool
+    counts: Mapping[str, int]
+
+
+def spanning_of(
+    microdata: Microdata, name: str, given: Hierarchy | tuple[str, Hierarchy] | Sequence[str] | None
+) -> tuple[str, Hierarchy]:
+    """The data column and the hierarchy of a spanning variable.
+
+    It is given as a hierarchy, as a (column, hierarchy) pair where the column has another name, as level columns, or as
+    nothing (flat).
+    """
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Hierarchy):
+        microdata.check_column(given[0], f"spanning variable {name!r}")
+        return given[0], given[1]
+    if isinstance(given, Hierarchy):
+        microdata.check_column(name, f"spanning variable {name!r}")
+        return name, given
+    if given is None:
+        microdata.check_column(name, f"spanning variable {name!r}")
+        return name, Hierarchy.flat(distinct_codes(microdata, [name])[0])
+    levels = list(given)
+    if not levels:
+        raise InputError(f"spanning variable {name!r}", "lists no level columns", "list them from coarse to fine")
+    for column in levels:
+        microdata.check_column(column, f"a level of spanning variable {name!r}")
+    found = distinct_codes(microdata, levels)
+    return levels[-1], Hierarchy.from_levels(list(zip(*found, strict=True)), source=f"spanning variable {name!r}")
+
+
+def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], wanted: Wanted) -> Facts:
+    """Creates the view ``facts`` and checks all that it rests on."""
+    engine, roles = microdata.engine, microdata.roles
+    counts: dict[str, int] = {}
+    full = []
+    joins, positions, conditions = [], [], _filter(microdata, wanted.where)
+    for v, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
+        missing = _missing_codes(microdata, column)
+        whole, met = _with_missing(microdata, column, hierarchy, missing, _and(conditions))
+        counts |= met
+        full.append(whole)
+        listed = whole.data_codes
+        text = f"CASE WHEN {missing} THEN {literal(microdata.missing.category)} ELSE {_text(microdata, column)} END"
+        engine.load(f"code{v + 1}", {"code": np.array(list(listed), object), "node": np.array(list(listed.values()), np.int32)})
+        joins.append(f"JOIN code{v + 1} ON code{v + 1}.code = {text}")
+        positions.append(f"code{v + 1}.node AS d{v + 1}")
+    numbers = Numbers(microdata, _and(conditions))
+    value, decimals = numbers.response(wanted.response, wanted.decimals)
+    shadow = numbers.response(wanted.shadow, None)[0] if wanted.shadow else value
+    weight, weight_decimals = numbers.weight()
+    counts |= numbers.counts
+    conditions += numbers.conditions
+    count = _count(microdata, numbers)
+    contributor = roles.holding or roles.unit
+    several_who = _number(microdata, contributor, "who")
+    several_units = _number(microdata, roles.unit if roles.holding else None, "unit")
+    joins += several_who + several_units
+    facts = {
+        "who": "numbered_who.number" if several_who else "CAST(NULL AS BIGINT)",
+        "unit": "numbered_unit.number" if several_units else "CAST(NULL AS BIGINT)",
+        "v": f"({value}) * ({weight})" if roles.weight else f"({value})",
+        "x": f"({shadow})",
+        "wx": f"({shadow}) * ({weight})" if roles.weight else f"({shadow})",
+        "w": f"({weight}) * ({count})" if roles.weight else count,
+        "units": count,
+        "request": _request(microdata),
+        "waiver": f"CASE WHEN {_text(microdata, roles.waiver)} IN ('1', 'true', 'True') THEN 1 ELSE 0 END"
+        if roles.waiver
+        else "0",
+        "record_key": numbers.key(),
+        "cost": numbers.cost(wanted.cost),
+    }
+    if wanted.response is None and roles.count:
+        facts["v"] = f"({value}) * ({weight}) * ({count})" if roles.weight else count
+        facts["x"], facts["wx"] = count, facts["v"]
+    chosen = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items())])
+    engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS SELECT {chosen} FROM records {' '.join(joins)} WHERE {_and(conditions)}")
+    if not engine.fetch("SELECT COUNT(*) AS n FROM (SELECT 1 FROM facts LIMIT 1) AS one")["n"][0]:
+        raise InputError(
+            microdata.name, "no record is left to count", "check the filter and what is done with missing codes and values"
+        )
+    return Facts(
+        hierarchies=tuple(full),
+        decimals=decimals + weight_decimals,
+        several_records=bool(several_who),
+        several_units=bool(several_units),
+        waivers=roles.waiver is not None,
+        counts=counts,
+    )
+
+
+# -------------------------------------------------------------------- codes
+
+
+def _text(microdata: Microdata, column: str) -> str:
+    """A column as text; whole numbers in a float column read as whole numbers."""
+    if microdata.types[column] in ("DOUBLE", "FLOAT"):
+        return f"CAST(CAST({column_name(column)} AS BIGINT) AS VARCHAR)"
+    return f"CAST({column_name(column)} AS VARCHAR)"
+
+
+def _missing_codes(microdata: Microdata, column: str) -> str:
+    text = _text(microdata, column)
+    test = f"{column_name(column)} IS NULL OR {text} = ''"
+    if microdata.types[column] in ("DOUBLE", "FLOAT"):
+        test = f"{column_name(column)} IS NULL OR ISNAN({column_name(column)})"
+    if microdata.missing.codes:
+        test += f" OR {text} IN ({', '.join(literal(code) for code in microdata.missing.codes)})"
+    return f"({test})"
+
+
+def distinct_codes(microdata: Microdata, columns: Sequence[str]) -> list[list[str]]:
+    """The different combinations of codes in these columns, as one list a column; records that miss one are passed over."""
+    texts = [f"{_text(microdata, column)} AS c{i}" for i, column in enumerate(columns)]
+    present = " AND ".join(f"NOT {_missing_codes(microdata, column)}" for column in columns)
+    names = ", ".join(f"c{i}" for i in range(len(columns)))
+    found = microdata.engine.fetch(f"SELECT DISTINCT {', '.join(texts)} FROM records WHERE {present} ORDER BY {names}")
+    return [[str(code) for code in found[f"c{i}"]] for i in range(len(columns))]
+
+
+def _with_missing(
+    microdata: Microdata, column: str, hierarchy: Hierarchy, missing: str, where: str
+) -> tuple[Hierarchy, dict[str, int]]:
+    """Checks the data's codes against the tree; the missing ones become a category where that is the policy."""
+    engine, policy = microdata.engine, microdata.missing
+    text = _text(microdata, column)
+    found = engine.fetch(
+        f"SELECT code, SUM(n) AS n FROM (SELECT CASE WHEN {missing} THEN NULL ELSE {text} END AS code, COUNT(*) AS n "
+        f"FROM records WHERE {where} GROUP BY 1) AS codes GROUP BY code ORDER BY code"
+    )
+    absent = int(sum(n for code, n in zip(found["code"], found["n"], strict=True) if code is None))
+    hierarchy.check_data_codes([str(code) for code in found["code"] if code is not None], variable=column)
+    if not absent:
+        return hierarchy, {}
+    if policy.on_code == "error":
+        raise InputError(
+            f"column {column!r}",
+            f"{absent} records have no code",
+            "declare what to do: on_code = 'drop' or 'category'",
+        )
+    if policy.on_code == "drop":
+        return hierarchy, {f"records without a code in {column}, left out": absent}
+    if policy.category in hierarchy.codes:
+        raise HierarchyError(
+            f"column {column!r}", f"the category {policy.category!r} for missing codes is a code of the hierarchy"
+        )
+    return hierarchy.with_leaf(policy.category), {f"records without a code in {column}, counted as {policy.category!r}": absent}
+
+
+def _filter(microdata: Microdata, where: Mapping[str, Sequence[str]]) -> list[str]:
+    conditions = []
+    for column, codes in where.items():
+        microdata.check_column(column, "the filter")
+        listed = ", ".join(literal(str(code)) for code in codes)
+        conditions.append(f"{_text(microdata, column)} IN ({listed})")
+    return conditions
+
+
+def _and(conditions: Sequence[str]) -> str:
+    return " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
+
+
+# -------------------------------------------------------------------- contributors
+
+
+def _number(microdata: Microdata, column: str | None, name: str) -> list[str]:
+    """Numbers the values of an id column that occur on several records, and joins them; nothing where there are none."""
+    if column is None:
+        return []
+    text = f"CAST({column_name(column)} AS VARCHAR)"
+    microdata.engine.run(
+        f"CREATE OR REPLACE TEMP TABLE numbered_{name} AS SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 AS number FROM "
+        f"(SELECT {text} AS id FROM records WHERE {text} IS NOT NULL GROUP BY {text} HAVING COUNT(*) > 1) AS several"
+    )
+    if not microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM numbered_{name}")["n"][0]:
+        return []
+    return [f"LEFT JOIN numbered_{name} ON numbered_{name}.id = {text}"]
+
+
+def _request(microdata: Microdata) -> str:
+    column = microdata.roles.request
+    if column is None:
+        return "0"
+    text = _text(microdata, column)
+    empty = f"{column_name(column)} IS NULL OR TRIM({text}) IN ('', '0')"
+    return f"CASE WHEN {empty} THEN 0 WHEN TRIM({text}) = '2' THEN 2 ELSE 1 END"
+
+
+def _count(microdata: Microdata, numbers: Numbers) -> str:
+    return numbers.whole(microdata.roles.count, "count") if microdata.roles.count else "CAST(1 AS BIGINT)"

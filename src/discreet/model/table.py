@@ -1,0 +1,365 @@
+"""The table: cells on one axis, linear equations between them, and how much each cell is protected."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from discreet.errors import InputError, some
+from discreet.model.contributions import Contributions, Floats, Integers
+from discreet.model.hierarchy import Hierarchy
+from discreet.model.intruder import Intruder
+
+__all__ = ["Knowledge", "Layout", "SensitivityRule", "Status", "Step", "Table"]
+
+Bools = NDArray[np.bool_]
+
+
+class Status(enum.IntEnum):
+    """How much a cell is protected; a method can only raise it."""
+
+    OPEN = 0
+    SECONDARY = 1
+    PRIMARY = 2
+
+
+@runtime_checkable
+class SensitivityRule(Protocol):
+    """What the audit needs of a rule, to judge sums of hidden cells by the same words."""
+
+    NAME: Any
+
+    def sensitive(self, contributions: Contributions, /) -> Bools:
+        """Which rows fail the rule."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line of a table's history: no value, weight or key, only what was done and counts."""
+
+    method: str
+    what: str
+    counts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """One published table as people read it: lines of codes, each pointing to a cell.
+
+    ``codes`` has shape (lines, variables) and holds positions in ``hierarchies[v].codes``; position 0 is the
+    total.  Two lines may point to one cell (a region with a single county).
+    """
+
+    name: str
+    variables: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    codes: NDArray[np.int32]
+    cell: Integers
+
+    def column(self, variable: int) -> NDArray[np.object_]:
+        """The code of each line for one spanning variable, as text."""
+        names = np.array(self.hierarchies[variable].codes, object)
+        return names[self.codes[:, variable]]
+
+    def line(self, codes: Mapping[str, str]) -> int | None:
+        """The line with these codes (a variable left out means its total), or None where the table has none."""
+        wanted = np.zeros(len(self.variables), np.int32)
+        for name, code in codes.items():
+            if name not in self.variables:
+                raise InputError(self.name, f"{name!r} is no spanning variable", f"use {some(self.variables)}")
+            v = self.variables.index(name)
+            wanted[v] = self.hierarchies[v].position(code)
+        found = np.flatnonzero((self.codes == wanted).all(axis=1))
+        return int(found[0]) if found.size else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Knowledge:
+    """Linear facts published beside the cells: ``low <= matrix @ value <= high``.
+
+    A row counts only while the cell in ``while_published`` is published (-1: always), such as a percentage
+    that is hidden together with its cell.  ``what`` names each row for messages.
+    """
+
+    matrix: sparse.csr_array
+    low: Floats
+    high: Floats
+    while_published: Integers
+    what: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Table:
+    """An immutable table of cells; arrays of shape (cells,) unless said otherwise.
+
+    ``value`` exact sums rounded once to a float; ``decimals`` how many the values have;
+    ``equations @ value == 0`` with +1 for parts and -1 for their total, shape (equations, cells);
+    ``frozen`` must be published (a-priori or structural); ``exempt`` declared safe beforehand, rules pass it over;
+    ``listed`` False for cells that are not published although nothing protects them (a total left out);
+    ``fired`` bit r is set where ``rules[r]`` found the cell sensitive;
+    ``upper_protection`` etc. how far from the true value the intruder's bounds must stay at least;
+    ``published_decimals`` decimals of the release where it shall have fewer than the exact sums;
+    ``lower``/``upper`` a-priori bounds known for single cells, NaN where the intruder's general knowledge counts.
+    """
+
+    layouts: tuple[Layout, ...]
+    response: str
+    kind: str
+    value: Floats
+    decimals: int
+    contributions: Contributions
+    equations: sparse.csr_array
+    cost: Floats
+    status: NDArray[np.int8]
+    frozen: Bools
+    exempt: Bools
+    listed: Bools
+    fired: NDArray[np.uint64]
+    upper_protection: Floats
+    lower_protection: Floats
+    sliding_protection: Floats
+    lower: Floats
+    upper: Floats
+    rules: tuple[Any, ...] = ()
+    knowledge: tuple[Knowledge, ...] = ()
+    intruder: Intruder = dataclasses.field(default_factory=Intruder)
+    published_decimals: int | None = None
+    history: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            array = getattr(self, field.name)
+            if isinstance(array, np.ndarray):
+                if len(array) != len(self.value):
+                    raise InputError(f"Table.{field.name}", f"has {len(array)} entries for {len(self.value)} cells")
+                array.setflags(write=False)
+
+    @classmethod
+    def of(
+        cls,
+        layouts: tuple[Layout, ...],
+        value: ArrayLike,
+        contributions: Contributions,
+        equations: sparse.csr_array,
+        **given: Any,
+    ) -> Table:
+        """A table in which nothing is protected yet; ``given`` overrides any field."""
+        values = np.array(value, float)
+        cells = len(values)
+        fields: dict[str, Any] = {
+            "response": "value",
+            "kind": "magnitude",
+            "decimals": 0,
+            "cost": np.abs(values),
+            "status": np.zeros(cells, np.int8),
+            "frozen": np.zeros(cells, bool),
+            "exempt": np.zeros(cells, bool),
+            "listed": np.ones(cells, bool),
+            "fired": np.zeros(cells, np.uint64),
+            "upper_protection": np.zeros(cells),
+            "lower_protection": np.zeros(cells),
+            "sliding_protection": np.zeros(cells),
+            "lower": np.full(cells, np.nan),
+            "upper": np.full(cells, np.nan),
+        } | given
+        return cls(layouts=layouts, value=values, contributions=contributions, equations=equations, **fields)
+
+    # ---------------------------------------------------------------- looking at it
+
+    def __repr__(self) -> str:
+        tables = ", ".join(" × ".join(layout.variables) for layout in self.layouts)
+        return (
+            f"Table({self.response} by {tables}: {self.cells} cells, {self.equations.shape[0]} equations, "
+            f"{int(self.primary.sum())} primary, {int(self.secondary.sum())} secondary)"
+        )
+
+    @property
+    def cells(self) -> int:
+        """The number of different cells."""
+        return len(self.value)
+
+    @property
+    def primary(self) -> Bools:
+        """Cells that a sensitivity rule or the user found sensitive."""
+        return np.asarray(self.status == Status.PRIMARY)
+
+    @property
+    def secondary(self) -> Bools:
+        """Cells hidden to protect others."""
+        return np.asarray(self.status == Status.SECONDARY)
+
+    @property
+    def suppressed(self) -> Bools:
+        """Primary or secondary."""
+        return np.asarray(self.status != Status.OPEN)
+
+    @property
+    def unknown(self) -> Bools:
+        """Cells whose value the release does not show: suppressed, or not listed."""
+        return self.suppressed | ~self.listed
+
+    @property
+    def unit(self) -> float:
+        """One unit of the last decimal."""
+        return float(10.0**-self.decimals)
+
+    def label(self, cell: int) -> str:
+        """The codes of a cell, for messages: ``nace=C, region=North``."""
+        for layout in self.layouts:
+            lines = np.flatnonzero(layout.cell == cell)
+            if lines.size:
+                codes = layout.codes[lines[0]]
+                parts = [
+                    f"{name}={hierarchy.codes[code]}"
+                    for name, hierarchy, code in zip(layout.variables, layout.hierarchies, codes, strict=True)
+                ]
+                return ", ".join(parts)
+        return f"cell {cell}"
+
+    def cell(self, codes: Mapping[str, str] | None = None, /, *, table: str | None = None, **more: str) -> int:
+        """The cell with these codes (a variable left out means its total)."""
+        wanted = dict(codes or {}) | more
+        for layout in self.layouts:
+            if table is None or layout.name == table:
+                line = layout.line(wanted)
+                if line is not None:
+                    return int(layout.cell[line])
+        raise InputError("table", f"no cell with codes {wanted}", "use codes that occur in the table")
+
+    # ---------------------------------------------------------------- changing it
+
+    def replace(self, **changes: Any) -> Table:
+        """A copy with other fields.  Statuses are raised with the ``with_`` methods, never here."""
+        return dataclasses.replace(self, **changes)
+
+    def with_intruder(self, intruder: Intruder) -> Table:
+        """The same table under other assumptions about the intruder."""
+        return self.replace(intruder=intruder)
+
+    def with_step(self, method: str, what: str, seconds: float = 0.0, **counts: Any) -> Table:
+        """The same table with one more line of history."""
+        return self.replace(history=(*self.history, Step(method=method, what=what, counts=counts, seconds=seconds)))
+
+    def with_primary(
+        self,
+        rule: Any,
+        sensitive: Bools,
+        *,
+        upper: ArrayLike = 0.0,
+        lower: ArrayLike | None = None,
+        sliding: ArrayLike = 0.0,
+    ) -> Table:
+        """Raise cells to PRIMARY and remember which rule fired; exempt and empty frozen cells are passed over.
+
+        Protection levels given by several rules: the larger one holds.  ``lower`` defaults to ``upper``.
+        """
+        hit = np.asarray(sensitive, bool) & ~self.exempt
+        clash = np.flatnonzero(hit & self.frozen)
+        if clash.size:
+            raise InputError(
+                rule.NAME,
+                f"{clash.size} cells are sensitive and at the same time forced to be published: "
+                f"{some((self.label(int(c)) for c in clash), 3)}",
+                "declare them safe a priori (status = 'safe') or do not force them to be published",
+                details=[self.label(int(c)) for c in clash],
+            )
+        up = np.broadcast_to(np.asarray(upper, float), hit.shape)
+        low = up if lower is None else np.broadcast_to(np.asarray(lower, float), hit.shape)
+        slide = np.broadcast_to(np.asarray(sliding, float), hit.shape)
+        bit = np.uint64(1) << np.uint64(len(self.rules))
+        return self.replace(
+            status=np.where(hit, Status.PRIMARY, self.status).astype(np.int8),
+            fired=np.where(hit, self.fired | bit, self.fired),
+            rules=(*self.rules, rule),
+            upper_protection=np.where(hit, np.maximum(self.upper_protection, up), self.upper_protection),
+            lower_protection=np.where(hit, np.maximum(self.lower_protection, low), self.lower_protection),
+            sliding_protection=np.where(hit, np.maximum(self.sliding_protection, slide), self.sliding_protection),
+            history=(
+                *self.history,
+                Step(method=rule.NAME, what="primary suppression", counts={"sensitive": int(hit.sum())}),
+            ),
+        )
+
+    def with_secondary(self, method: str, hide: Bools, seconds: float = 0.0, **counts: Any) -> Table:
+        """Raise open cells to SECONDARY; a frozen cell is refused."""
+        hide = np.asarray(hide, bool) & (self.status == Status.OPEN)
+        clash = np.flatnonzero(hide & (self.frozen | ~self.listed))
+        if clash.size:
+            raise InputError(method, f"cell {self.label(int(clash[0]))} must be published and cannot be hidden")
+        added = {"secondary": int(hide.sum())} | counts
+        return self.replace(
+            status=np.where(hide, Status.SECONDARY, self.status).astype(np.int8),
+            history=(*self.history, Step(method=method, what="secondary suppression", counts=added, seconds=seconds)),
+        )
+
+    # ---------------------------------------------------------------- what must stay unknown
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """What the intruder knows beforehand of each cell: lower and upper bound, always holding the true value."""
+        know = self.intruder
+        low = self._floor()
+        high = np.full(self.cells, np.inf)
+        if know.nonempty and self.kind == "frequency":
+            low = np.maximum(low, np.where(self.contributions.n > 0, 1.0, -np.inf))
+        if know.prior is not None:
+            near = know.prior / 100 * np.abs(self.value)
+            low, high = np.maximum(low, self.value - near), np.minimum(high, self.value + near)
+        low = np.where(np.isnan(self.lower), low, np.minimum(self.lower, self.value))
+        high = np.where(np.isnan(self.upper), high, np.maximum(self.upper, self.value))
+        return low, high
+
+    def _floor(self) -> Floats:
+        """0 where values are known not to be negative: by declaration, or since no value and no contribution is."""
+        sums, declared = self.contributions, self.intruder.nonnegative
+        found = (self.value >= 0).all() and np.isclose(sums.absolute, sums.total, rtol=1e-9, atol=0).all()
+        return np.where((self.value >= 0) & (found if declared is None else declared), 0.0, -np.inf)
+
+    def exactness(self) -> Floats:
+        """The width below which a cell counts as known exactly: a unit of the last decimal, or a millionth of the value."""
+        return np.maximum(self.unit, 1e-6 * np.abs(self.value))
+
+    def needs(self) -> tuple[Floats, Floats, Floats]:
+        """How far up, how far down and how wide the interval of each suppressed cell must reach (0 for open cells).
+
+        Downwards never below 0 where values are known not to be negative.
+        """
+        levels = self.primary & self.intruder.levels
+        floor = self._floor()
+        up = np.where(levels, self.upper_protection, 0.0)
+        down = np.where(levels, np.minimum(self.lower_protection, self.value - floor), 0.0)
+        wide = np.where(levels, self.sliding_protection, 0.0)
+        width = np.where(self.suppressed, np.maximum(wide, self.exactness()), 0.0)
+        return up, down, width
+
+    def insiders(self) -> tuple[Integers, ...]:
+        """Groups of suppressed cells that one contributor (or the pair of a two-contributor cell) knows.
+
+        Each array lists the cells whose value the insider can write down before looking at the release.
+        """
+        if self.intruder.insiders == "none":
+            return ()
+        most = 1 if self.intruder.insiders == "singletons" else 2
+        contributors = np.where(self.contributions.holdings > 0, self.contributions.holdings, self.contributions.n)
+        known = np.flatnonzero(self.suppressed & (contributors >= 1) & (contributors <= most))
+        ranks = min(most, self.contributions.ranks)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        alone: list[Integers] = []
+        for cell in known:
+            who = tuple(sorted(int(i) for i in self.contributions.top_id[cell, :ranks] if i >= 0))
+            if len(who) == contributors[cell]:
+                groups.setdefault(who, []).append(int(cell))
+            else:
+                alone.append(np.array([cell]))
+        for who, cells in groups.items():
+            if len(who) == 2:
+                for one in who:
+                    cells.extend(groups.get((one,), []))
+        return (*alone, *(np.array(sorted(cells)) for cells in groups.values()))
