@@ -1,0 +1,1 @@
+"""Linear and integer programs; knows no disclosure word."""
