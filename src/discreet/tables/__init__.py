@@ -1,0 +1,1 @@
+"""Methods that turn a table into a safer one."""
