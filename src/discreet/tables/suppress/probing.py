@@ -1,0 +1,112 @@
+"""How far a cell can move under a pattern of hidden cells, and the capacity cut that says why no farther."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy import sparse
+
+from discreet.errors import SolverError
+from discreet.model.contributions import Floats, Integers
+from discreet.solve.highs import WarmProgram
+from discreet.solve.problem import Program
+from discreet.tables.suppress.attackers import Ask, Space
+
+__all__ = ["TOLERANCE", "Cut", "Probe", "Prober", "cut_of", "row_prices"]
+
+TOLERANCE = 1e-6
+"""How much of a need (as a part of it) may be missing and still count as met: the accuracy of the linear programs."""
+
+_FAR = 1e7
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Probe:
+    """What came of a question: ``reach`` as a part of the need, the moves of the cells, and the row prices, one a direction."""
+
+    reach: float
+    moves: tuple[Floats, ...]
+    prices: tuple[Floats, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Cut:
+    """Every pattern ``z`` that meets the demand has ``weights @ z[cells] >= least``."""
+
+    cells: Integers
+    weights: Floats
+    least: float
+
+
+class Prober:
+    """One linear program over all moves of a space, kept warm between questions."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        columns = space.matrix.shape[1]
+        self._every = np.arange(columns)
+        zero = np.zeros(columns)
+        self._program = WarmProgram(Program.of(zero, space.matrix, 0.0, 0.0, lower=zero, upper=zero), method="dual")
+
+    def ask(self, ask: Ask, amount: Floats, *, most: float = _FAR) -> Probe:
+        """How much of the need is reached when each cell is hidden by ``amount`` (0 to 1).
+
+        ``most`` caps every move at so many times the need; 1 gives the sharpest cuts for fractional patterns.
+        """
+        rise, fall = self.space.capacities(amount, ask.need, most, ask.knows)
+        reach = 0.0
+        moves: list[Floats] = []
+        prices: list[Floats] = []
+        for sign in ask.signs:
+            missing = max(1.0 - reach, 0.0) if len(moves) else 1.0
+            up, down = rise.copy(), fall.copy()
+            side = up if sign > 0 else down
+            side[ask.cell] = min(side[ask.cell], missing)
+            self._program.set_bounds(self._every, -down, up)
+            found = self._program.maximise(ask.cell, float(sign))
+            if found.x is None or found.row_dual is None:
+                raise SolverError("suppression", f"a linear program ended as {found.status!r}", "try another solver version")
+            reach += found.objective
+            moves.append(found.x[: self.space.cells] * ask.need)
+            prices.append(found.row_dual)
+        return Probe(reach=reach, moves=tuple(moves), prices=tuple(prices))
+
+
+def cut_of(space: Space, ask: Ask, prices: tuple[Floats, ...], fixed: Floats) -> Cut:
+    """The capacity cut that row prices give, valid whatever the prices; ``fixed`` is 1 for cells that are hidden for certain.
+
+    For any prices ``pi`` weak duality bounds the reach in one direction by the capacities times the reduced costs
+    ``e_cell - matrix.T @ pi``; weights need never exceed what is missing, because a pattern is 0 or 1.
+    """
+    weight = np.zeros(space.cells)
+    constant = 0.0
+    known = list(ask.knows)
+    for sign, price in zip(ask.signs, prices, strict=True):
+        reduced = -(space.matrix.T @ price)
+        reduced[ask.cell] += sign
+        reduced[known] = 0.0
+        reduced[np.abs(reduced) < 1e-9] = 0.0
+        up, down = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
+        constant += float((_times(up, space.slack_rise) + _times(down, space.slack_fall)).sum()) / ask.need
+        each = (_times(up, space.rise) + _times(down, space.fall)) / ask.need
+        np.add.at(weight, np.maximum(space.owner, 0), np.where(space.owner >= 0, np.minimum(each, 1.0), 0.0))
+    least = 1.0 - constant - float(weight[fixed > 0].sum())
+    weight = np.where(fixed > 0, 0.0, np.minimum(weight, max(least, 0.0)))
+    small = weight < 1e-7 * max(least, 0.0)
+    least -= float(weight[small].sum())
+    cells = np.flatnonzero(~small & (weight > 0))
+    return Cut(cells=cells, weights=weight[cells], least=least)
+
+
+def _times(price: Floats, capacity: Floats) -> Floats:
+    """Their products, 0 where the price is 0 and the capacity endless."""
+    used = price > 0
+    return np.where(used, price * np.where(used, capacity, 0.0), 0.0)
+
+
+def row_prices(matrix: sparse.csr_array, cell: int, row: int, sign: int) -> Floats:
+    """The prices that say: in this equation, what the cell does the others must undo."""
+    price = np.zeros(matrix.shape[0])
+    price[row] = sign / matrix[row, cell]
+    return price

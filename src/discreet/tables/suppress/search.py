@@ -1,0 +1,278 @@
+"""The search behind the exact optimum: a relaxed pattern, the demands it fails, cuts that say why, and again."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
+from discreet.model.contributions import Floats, Integers
+from discreet.model.table import Bools, Table
+from discreet.solve.highs import WarmProgram, solve
+from discreet.solve.problem import Program
+from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable, insider_demands, preference
+from discreet.tables.suppress.opening import Opener, refusal
+from discreet.tables.suppress.probing import TOLERANCE, Cut, Prober, cut_of, row_prices
+from discreet.tables.suppress.unions import Union, failing, mend, union_refusal
+
+__all__ = ["Found", "Search"]
+
+_BREATH = 1e-3
+"""How much a cell that is not hidden is opened when prices are asked for, so that they tell which such cells would help."""
+_VIOLATED = 1e-4
+_ROUNDS = 60
+_COARSE = 0.05
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """The pattern a search ended with, whether it is proved ("optimal", "within gap" or "best so far"), and the work done."""
+
+    hidden: Bools
+    outcome: str
+    gap: float
+    cuts: int
+    programs: int
+
+
+class Search:
+    """One search for the cheapest pattern of a table."""
+
+    def __init__(self, table: Table, method: str, deadline: float, gap: float) -> None:
+        self.table, self.method, self.deadline, self.gap = table, method, deadline, gap
+        self.space = Space.of(table)
+        self.choice = hideable(table)
+        self.fixed = table.unknown
+        self.cost = preference(table) / max(float(preference(table).max()), 1e-300) * 1e3
+        self.columns = np.flatnonzero(self.choice)
+        self.column = np.full(table.cells, -1)
+        self.column[self.columns] = np.arange(len(self.columns))
+        self.prober = Prober(self.space)
+        self.rows: list[tuple[Integers, Floats, float]] = []
+        self.seen: set[bytes] = set()
+        self.programs = 0
+
+    def run(self) -> Found:
+        """Search until the optimum is proved or time is up."""
+        self._check_feasible()
+        asks = [ask for demand in self._first_demands() for ask in demand.asks()]
+        for ask in asks:
+            self._start_cuts(ask)
+        relaxed = self._relax(asks)
+        best = self._completed(relaxed >= 0.5)
+        return self._integer(best)
+
+    # ---------------------------------------------------------------- demands
+
+    def _first_demands(self) -> Iterator[Demand]:
+        yield from demands(self.table)
+        yield from insider_demands(self.table, self.space, self.table.suppressed, self.fixed | self.choice)
+
+    def _check_feasible(self) -> None:
+        everything = (self.fixed | self.choice).astype(float)
+        unmet = [d for d in self._first_demands() if not all(self._met(ask, everything, None) for ask in d.asks())]
+        if unmet:
+            raise refusal(self.table, self.method, unmet)
+
+    def _met(self, ask: Ask, amount: Floats, moves: list[Floats] | None) -> bool:
+        """Whether a pattern meets a demand; ``moves`` found before under the same pattern answer most questions at once."""
+        if any(ask.answered_by(move) for move in moves or ()):
+            return True
+        probe = self.prober.ask(ask, amount)
+        if moves is not None:
+            moves += probe.moves
+        return probe.reach >= 1 - TOLERANCE
+
+    def _unmet(self, hidden: Bools) -> list[Ask]:
+        """The questions that a pattern of hidden cells (with the suppressed ones) answers wrongly."""
+        amount = (hidden | self.fixed).astype(float)
+        moves: list[Floats] = []
+        all_demands = [*demands(self.table, hidden), *insider_demands(self.table, self.space, hidden, hidden | self.fixed)]
+        return [ask for demand in all_demands for ask in demand.asks() if not self._met(ask, amount, moves)]
+
+    # ---------------------------------------------------------------- cuts
+
+    def _keep(self, cut: Cut, ask: Ask) -> bool:
+        """Store a cut, once; for the width of a cell that is only secondary it counts while that cell is hidden."""
+        if cut.least <= TOLERANCE:
+            return False
+        mine = self.choice[cut.cells] & (cut.cells != ask.cell)
+        cells, weights = self.column[cut.cells[mine]], cut.weights[mine] / cut.least
+        least = 1.0
+        if self.choice[ask.cell]:
+            cells, weights, least = np.append(cells, self.column[ask.cell]), np.append(weights, -1.0), 0.0
+        elif not cells.size:
+            raise refusal(self.table, self.method, [ask.demand()])
+        return self._store(cells, weights, least)
+
+    def _store(self, cells: Integers, weights: Floats, least: float) -> bool:
+        cells = np.asarray(cells, np.int64)
+        cells = np.asarray(cells, np.int64)
+        name = cells.tobytes() + np.round(weights, 6).tobytes()
+        if name in self.seen:
+            return False
+        self.seen.add(name)
+        self.rows.append((cells, weights, least))
+        return True
+
+    def _cut(self, ask: Ask, prices: tuple[Floats, ...]) -> Cut:
+        fixed = self.fixed.astype(float)
+        fixed[ask.cell] = 1.0
+        return cut_of(self.space, ask, prices, fixed)
+
+    def _start_cuts(self, ask: Ask) -> None:
+        """Each equation of the cell alone: what it does there, the other cells of the equation must undo."""
+        column = self.space.matrix[:, [ask.cell]].tocoo()
+        for row in column.row.tolist():
+            prices = tuple(row_prices(self.space.matrix, ask.cell, row, sign) for sign in ask.signs)
+            self._keep(self._cut(ask, prices), ask)
+
+    def _separate(self, ask: Ask, amount: Floats, *, whole: bool) -> bool:
+        """Store a cut that this pattern violates; a whole pattern that fails always yields one."""
+        breath = np.where(self.choice, np.maximum(amount, _BREATH), amount)
+        tries = [self.prober.ask(ask, breath, most=1.0)]
+        if whole:
+            tries.append(self.prober.ask(ask, amount))
+        for probe in tries:
+            cut = self._cut(ask, probe.prices)
+            missing = cut.least - float(cut.weights @ amount[cut.cells])
+            if missing > _VIOLATED * cut.least and self._keep(cut, ask):
+                return True
+        return whole and self._more(ask, amount)
+
+    def _more(self, ask: Ask, amount: Floats) -> bool:
+        """The plainest cut against a whole pattern: hide something more (or leave the secondary cell in question open)."""
+        cells = np.flatnonzero(amount[self.columns] < 0.5)
+        weights, least = np.ones(len(cells)), 1.0
+        if self.choice[ask.cell]:
+            cells, weights, least = np.append(cells, self.column[ask.cell]), np.append(weights, -1.0), 0.0
+        return self._store(cells, weights, least)
+
+    def _union_cut(self, union: Union, hidden: Bools) -> bool:
+        """Not these hidden cells of the equation alone: hide another, or leave one of them open."""
+        cells = union.cells if union.frame < 0 else np.append(union.cells, union.frame)
+        free = np.unique(cells[self.choice[cells]])
+        weights = np.where(hidden[free], -1.0, 1.0)
+        return self._store(self.column[free], weights, 1.0 - float(hidden[free].sum()))
+
+    # ---------------------------------------------------------------- the two phases
+
+    def _relax(self, asks: list[Ask]) -> Floats:
+        """The fractional optimum, once no question yields a violated cut any more (or half of the time is gone)."""
+        until = (time.perf_counter() + self.deadline) / 2
+        amount = self.fixed.astype(float)
+        matrix, lower, upper = self._matrix(0)
+        master = WarmProgram(Program(self.cost[self.columns], matrix, lower, upper, *self._box()), method="dual")
+        for _ in range(_ROUNDS):
+            found = master.solve()
+            self.programs += 1
+            if found.x is None:
+                break
+            amount[self.columns] = np.clip(found.x, 0.0, 1.0)
+            have = len(self.rows)
+            for ask in asks:
+                self._separate(ask, amount, whole=False)
+            if len(self.rows) == have or time.perf_counter() > until:
+                break
+            master.add_rows(*self._matrix(have))
+        return amount
+
+    def _integer(self, best: Bools) -> Found:
+        """Integer programs with all cuts so far, first to a coarse gap, until the best pattern is proved or time is up."""
+        gap, bound = max(self.gap, _COARSE), 0.0
+        paid = self._paid(best)
+        while True:
+            left = self.deadline - time.perf_counter()
+            if left <= 0 or bound >= paid * (1 - self.gap) - 1e-7:
+                break
+            matrix, lower, upper = self._matrix(0)
+            whole = np.ones(len(self.columns), bool)
+            program = Program(self.cost[self.columns], matrix, lower, upper, *self._box(), integer=whole)
+            found = solve(program, time_limit=left, mip_gap=gap)
+            self.programs += 1
+            if np.isfinite(found.bound):
+                bound = max(bound, found.bound)
+            if found.x is None:
+                break
+            hidden = self.fixed & self.table.suppressed
+            hidden[self.columns] = found.x > 0.5
+            have = len(self.rows)
+            if self._cut_off(hidden):
+                if len(self.rows) == have:
+                    break
+                continue
+            if self._paid(hidden) < paid:
+                best, paid = hidden, self._paid(hidden)
+            if gap <= self.gap:
+                break
+            gap = self.gap
+        return self._found(best, paid, bound)
+
+    def _found(self, best: Bools, paid: float, bound: float) -> Found:
+        gap = max(0.0, (paid - bound) / paid) if paid > 0 else 0.0
+        outcome = "optimal" if gap <= 1e-7 else "within gap" if gap <= self.gap + 1e-7 else "best so far"
+        return Found(hidden=best, outcome=outcome, gap=gap, cuts=len(self.rows), programs=self.programs)
+
+    def _cut_off(self, hidden: Bools) -> bool:
+        """Whether this pattern fails; the cuts that say so are stored."""
+        amount = (hidden | self.fixed).astype(float)
+        asks, unions = self._unmet(hidden), self._failing(hidden)
+        for ask in asks:
+            self._separate(ask, amount, whole=True)
+        for union in unions:
+            self._union_cut(union, hidden)
+        return bool(asks or unions)
+
+    def _failing(self, hidden: Bools) -> list[Union]:
+        return failing(self.table, hidden) if self.table.intruder.unions else []
+
+    def _paid(self, hidden: Bools) -> float:
+        return float(self.cost[hidden & self.choice].sum())
+
+    def _box(self) -> tuple[Floats, Floats]:
+        return np.zeros(len(self.columns)), np.ones(len(self.columns))
+
+    def _matrix(self, first: int) -> tuple[sparse.csr_array, Floats, Floats]:
+        """The cuts from the ``first`` on, with their limits."""
+        rows = self.rows[first:]
+        lengths = [len(cells) for cells, _, _ in rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        cells = np.concatenate([cells for cells, _, _ in rows]) if rows else np.zeros(0, np.int64)
+        weights = np.concatenate([weights for _, weights, _ in rows]) if rows else np.zeros(0)
+        matrix = sparse.csr_array((weights, cells, starts), shape=(len(rows), len(self.columns)))
+        return matrix, np.array([least for _, _, least in rows], float), np.full(len(rows), np.inf)
+
+    # ---------------------------------------------------------------- a pattern in any case
+
+    def _completed(self, begin: Bools) -> Bools:
+        """A pattern that meets every demand, from a beginning; superfluous cells are taken out again, dearest first."""
+        table = self.table
+        opener = Opener(self.space, (begin & self.choice) | table.suppressed, self.choice, self.cost, ~table.listed)
+        while not self._passes(opener.hidden):
+            before = opener.hidden.copy()
+            lost = [ask.demand() for ask in self._unmet(before) if not opener.answer(ask)]
+            if lost:
+                raise refusal(table, self.method, lost)
+            for union in self._failing(opener.hidden):
+                more = mend(table, opener.hidden, self.choice, self.cost, union)
+                if more is None:
+                    raise union_refusal(table, self.method, opener.hidden, [union])
+                opener.hidden[more] = True
+            if (opener.hidden == before).all():
+                if before[self.choice].all():
+                    raise refusal(table, self.method, [ask.demand() for ask in self._unmet(before)])
+                opener.hidden[self.choice] = True
+        hidden = opener.hidden
+        extra = np.flatnonzero(hidden & self.choice)
+        for cell in extra[np.lexsort((extra, -self.cost[extra]))]:
+            if time.perf_counter() > self.deadline:
+                break
+            hidden[cell] = False
+            hidden[cell] = not self._passes(hidden)
+        return hidden
+
+    def _passes(self, hidden: Bools) -> bool:
+        return not self._failing(hidden) and not self._unmet(hidden)
