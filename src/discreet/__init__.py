@@ -1,0 +1,159 @@
+"""Statistical disclosure control: from confidential microdata to tables that are proved safe to publish.
+
+    import discreet as dc
+
+    records = dc.read_microdata("enterprises.parquet", unit="enterprise", holding="group")
+    table = dc.tabulate(records, spanning={"nace": dc.read_hierarchy("nace.hrc"), "size": None}, response="turnover")
+    table = dc.protect(table, [dc.MinimumFrequency(n=3), dc.PPercent(p=10), dc.GaussSuppression()])
+    published = dc.publish(table)
+
+The audit by itself is :func:`discreet.audit.audit`.  Names are imported when they are first used, so that importing the
+package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.audit import Audit, publish
+    from discreet.errors import (
+        AdditivityError,
+        HierarchyError,
+        InputError,
+        NotProtectedError,
+        ParameterError,
+        PlanError,
+        SdcError,
+        SolverError,
+    )
+    from discreet.io.given import read_given
+    from discreet.io.hierarchies import read_hierarchy
+    from discreet.io.microdata import read_microdata
+    from discreet.io.published import write_published
+    from discreet.loss import suppression_loss
+    from discreet.model.hierarchy import Hierarchy
+    from discreet.model.intruder import Intruder
+    from discreet.model.knowledge import header_total, percentages
+    from discreet.model.link import link
+    from discreet.model.microdata import Microdata, Missing
+    from discreet.model.published import Exemption, PublishedTable
+    from discreet.model.table import Table
+    from discreet.model.tabulate import tabulate
+    from discreet.model.unlisted import unlist
+    from discreet.plan.protect import protect
+    from discreet.plan.read import read_plan
+    from discreet.plan.run import run_plan
+    from discreet.tables.rules import (
+        PQ,
+        APriori,
+        Dominance,
+        KDisclosure,
+        MinimumFrequency,
+        PPercent,
+        Request,
+        ZeroUnsafe,
+    )
+    from discreet.tables.suppress import ExactSuppression, GaussSuppression, repair
+
+__all__ = [
+    "PQ",
+    "APriori",
+    "AdditivityError",
+    "Audit",
+    "Dominance",
+    "ExactSuppression",
+    "Exemption",
+    "GaussSuppression",
+    "Hierarchy",
+    "HierarchyError",
+    "InputError",
+    "Intruder",
+    "KDisclosure",
+    "Microdata",
+    "MinimumFrequency",
+    "Missing",
+    "NotProtectedError",
+    "PPercent",
+    "ParameterError",
+    "PlanError",
+    "PublishedTable",
+    "Request",
+    "SdcError",
+    "SolverError",
+    "Table",
+    "ZeroUnsafe",
+    "header_total",
+    "link",
+    "percentages",
+    "protect",
+    "publish",
+    "read_given",
+    "read_hierarchy",
+    "read_microdata",
+    "read_plan",
+    "repair",
+    "run_plan",
+    "suppression_loss",
+    "tabulate",
+    "unlist",
+    "write_published",
+]
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "discreet.audit": ("Audit", "publish"),
+    "discreet.errors": (
+        "AdditivityError",
+        "HierarchyError",
+        "InputError",
+        "NotProtectedError",
+        "ParameterError",
+        "PlanError",
+        "SdcError",
+        "SolverError",
+    ),
+    "discreet.io.given": ("read_given",),
+    "discreet.io.hierarchies": ("read_hierarchy",),
+    "discreet.io.microdata": ("read_microdata",),
+    "discreet.io.published": ("write_published",),
+    "discreet.loss": ("suppression_loss",),
+    "discreet.model.hierarchy": ("Hierarchy",),
+    "discreet.model.intruder": ("Intruder",),
+    "discreet.model.knowledge": ("header_total", "percentages"),
+    "discreet.model.link": ("link",),
+    "discreet.model.microdata": ("Microdata", "Missing"),
+    "discreet.model.published": ("Exemption", "PublishedTable"),
+    "discreet.model.table": ("Table",),
+    "discreet.model.tabulate": ("tabulate",),
+    "discreet.model.unlisted": ("unlist",),
+    "discreet.plan.protect": ("protect",),
+    "discreet.plan.read": ("read_plan",),
+    "discreet.plan.run": ("run_plan",),
+    "discreet.tables.rules": (
+        "APriori",
+        "Dominance",
+        "KDisclosure",
+        "MinimumFrequency",
+        "PPercent",
+        "PQ",
+        "Request",
+        "ZeroUnsafe",
+    ),
+    "discreet.tables.suppress": ("ExactSuppression", "GaussSuppression", "repair"),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,240 @@
+"""The command line: ``discreet run | audit | methods | demo``.
+
+Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is not protected; 4 the solver failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.errors import InputError, NotProtectedError, ParameterError, SdcError, SolverError, near, some
+from discreet.method import parameters
+
+__all__ = ["main"]
+
+WRONG, NOT_PROTECTED, NO_SOLVER, BROKEN = 2, 3, 4, 1
+DEMO_PLAN = "turnover.toml"
+AUDIT_COLUMNS = {
+    "value": "the values ('value' by default)",
+    "n": "the number of contributors; without it the values are counts of units",
+    "status": "S open, U primary, M secondary, P must be published, E empty",
+    "lower-protection": "lower protection levels",
+    "upper-protection": "upper protection levels",
+}
+MOST_FINDINGS = 20
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    try:
+        given = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        return int(given.command(given))
+    except SdcError as error:
+        print(f"discreet: {error}", file=sys.stderr)
+        return NOT_PROTECTED if isinstance(error, NotProtectedError) else NO_SOLVER if isinstance(error, SolverError) else WRONG
+    except OSError as error:
+        print(f"discreet: {Path(str(error.filename or 'a file')).name}: {error.strerror}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        print("discreet: stopped; nothing was written", file=sys.stderr)
+        return 130
+    except Exception as error:
+        print(f"discreet: {_broken(error)}", file=sys.stderr)
+        return BROKEN
+
+
+def _parser() -> argparse.ArgumentParser:
+    about = "From confidential microdata to tables that are proved safe to publish."
+    parser = argparse.ArgumentParser(prog="discreet", description=about)
+    parser.add_argument("--version", action="version", version=f"discreet {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a plan: protect, audit, publish, report")
+    run.add_argument("plan", help="the plan, a TOML file")
+    _common(run)
+    run.set_defaults(command=_run)
+
+    audit = commands.add_parser("audit", help="audit tables as they stand, hiding nothing more")
+    audit.add_argument("source", help="a plan (its suppression methods are left out), or a csv file with one line a cell")
+    audit.add_argument("--spanning", nargs="+", default=[], metavar="COLUMN", help="the spanning variables of the csv file")
+    audit.add_argument("--hierarchy", action="append", default=[], metavar="COLUMN=FILE", help="the code tree of a column")
+    for role, text in AUDIT_COLUMNS.items():
+        audit.add_argument(f"--{role}", metavar="COLUMN", help=f"the column of the csv file with {text}")
+    audit.add_argument("--time-limit", type=float, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
+    audit.set_defaults(command=_audit)
+
+    methods = commands.add_parser("methods", help="list the methods, or explain one")
+    methods.add_argument("name", nargs="?", help="the method to explain")
+    methods.set_defaults(command=_methods)
+
+    demo = commands.add_parser("demo", help="run the demonstration: turnover of 100,000 synthetic enterprises")
+    _common(demo, out="demo-output")
+    demo.set_defaults(command=_demo)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser, out: str | None = None) -> None:
+    text = f"the folder for release and report (default: {out or 'the name of the plan and -output'})"
+    parser.add_argument("--out", default=out, metavar="DIR", help=text)
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="seconds a table for audit and repair")
+
+
+# -------------------------------------------------------------------- run
+
+
+def _run(given: argparse.Namespace) -> int:
+    return _execute(Path(given.plan), given.out, given.time_limit)
+
+
+def _demo(given: argparse.Namespace) -> int:
+    package = Path(__file__).parent
+    places = (package / "_demo", package.parents[1] / "examples" / "register")
+    plan = next((place / DEMO_PLAN for place in places if (place / DEMO_PLAN).is_file()), places[0] / DEMO_PLAN)
+    return _execute(plan, given.out, given.time_limit)
+
+
+def _execute(plan: Path, out: str | None, time_limit: float | None) -> int:
+    from discreet.plan.run import run_plan, staged, write_release
+
+    target = Path(out or f"{plan.stem}-output")
+    run = run_plan(plan, time_limit=time_limit, progress=_progress())
+    with staged(target, stale=[*run.file_names, "report.html", "report.json"]) as folder:
+        write_release(run, folder)
+        _write_report(run, folder)
+        written = sorted(file.name for file in folder.iterdir())
+    for one in run.tables:
+        print(_summary(one))
+    print(f"written to {target.name}: {', '.join(written)}")
+    for one in run.refused:
+        print(f"discreet: {one.name} is refused: {one.refusal}", file=sys.stderr)
+    return NOT_PROTECTED if run.refused else 0
+
+
+def _write_report(run: Any, folder: Path) -> None:
+    from discreet.report import facts, render
+
+    content = facts(run)
+    (folder / "report.json").write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    try:
+        (folder / "report.html").write_text(render(content), "utf-8")
+    except InputError as error:  # the extra is not installed; the release and report.json do not depend on it
+        print(f"discreet: no report.html: {error}", file=sys.stderr)
+
+
+def _summary(one: Any) -> str:
+    table = one.table
+    verdict = "REFUSED"
+    if one.published is not None:
+        verdict = "published with signed exceptions" if one.published.exceptions else "published"
+    counts = f"{table.cells} cells, {int(table.primary.sum())} primary and {int(table.secondary.sum())} secondary suppressions"
+    return f"{one.name}: {verdict}; {counts}; {one.audit!r}; {one.seconds:.1f} s"
+
+
+def _progress() -> Callable[[str], None] | None:
+    if not sys.stderr.isatty():
+        return None
+    return lambda text: print(f"· {text}", file=sys.stderr, flush=True)
+
+
+# -------------------------------------------------------------------- audit
+
+
+def _audit(given: argparse.Namespace) -> int:
+    from discreet.audit import audit
+
+    unsafe = False
+    for name, table in _tables(given):
+        proof = audit(table, time_limit=given.time_limit)
+        print(f"{name}: {'safe' if proof.safe else 'NOT SAFE'}; {table!r}; {proof!r}")
+        for finding in proof.findings[:MOST_FINDINGS]:
+            where = f"sum of {len(finding.together)} hidden cells" if finding.together else table.label(finding.cell)
+            print(f"  {finding.kind}: {where}" + (f" (rule {finding.rule})" if finding.rule else ""))
+        if len(proof.findings) > MOST_FINDINGS:
+            print(f"  and {len(proof.findings) - MOST_FINDINGS} more")
+        unsafe |= not proof.safe
+    return NOT_PROTECTED if unsafe else 0
+
+
+def _tables(given: argparse.Namespace) -> list[tuple[str, Any]]:
+    columns = {role.replace("-", "_"): getattr(given, role.replace("-", "_")) for role in AUDIT_COLUMNS}
+    columns = {role: column for role, column in columns.items() if column is not None}
+    if Path(given.source).suffix == ".toml":
+        useless = [*columns, *(["spanning"] if given.spanning else []), *(["hierarchy"] if given.hierarchy else [])]
+        if useless:
+            raise ParameterError("audit", f"{some(useless)} cannot be given beside a plan", "the plan says it")
+        return _planned(Path(given.source))
+    from discreet.io.given import read_given
+    from discreet.io.hierarchies import read_hierarchy
+
+    if not given.spanning:
+        raise ParameterError("audit", "no spanning variable is named", "--spanning nace region")
+    pairs = [pair.partition("=")[::2] for pair in given.hierarchy]
+    for column, _ in pairs:
+        if column not in given.spanning:
+            raise ParameterError("audit", f"--hierarchy is given for {column!r}{near(column, given.spanning)}", "COLUMN=FILE")
+    trees = {column: read_hierarchy(Path(file)) for column, file in pairs}
+    kind = "magnitude" if given.n else "frequency"
+    spanning = {column: trees.get(column) for column in given.spanning}
+    return [(Path(given.source).name, read_given(Path(given.source), spanning=spanning, kind=kind, **columns))]
+
+
+def _planned(path: Path) -> list[tuple[str, Any]]:
+    from discreet.plan.catalog import SUPPRESSION
+    from discreet.plan.read import read_plan
+    from discreet.plan.sources import Sources
+
+    found = []
+    for group, table in Sources(read_plan(path)).tables():
+        rules = [method for method in group[0].methods if method.NAME not in SUPPRESSION]
+        name = " + ".join(one.name for one in group)
+        found.append((name, reduce(lambda current, method: method.apply(current), rules, table)))
+    return found
+
+
+# -------------------------------------------------------------------- methods
+
+
+def _methods(given: argparse.Namespace) -> int:
+    from discreet.plan.catalog import CATALOG, find
+
+    if given.name:
+        print(_explained(find(given.name)))
+        return 0
+    width = max(map(len, CATALOG))
+    for name, method in CATALOG.items():
+        print(f"{name:{width}}  {inspect.cleandoc(method.__doc__ or '').partition(chr(10))[0]}")
+    print("\nMore of one: discreet methods NAME")
+    return 0
+
+
+def _explained(method: Any) -> str:
+    lines = [method.NAME, "", inspect.cleandoc(method.__doc__ or ""), "", f"Source: {method.SOURCE}", "", "Parameters:"]
+    for one in parameters(method):
+        default = "required" if one.required else f"default {_shown(one.default)}"
+        limits = ", ".join(part for part in (one.kind, one.limits, one.unit and f"in {one.unit}", default) if part)
+        lines.append(f"  {one.name} ({limits})\n      {one.doc}")
+    needed = "".join(f", {one.name} = …" for one in parameters(method) if one.required)
+    return "\n".join([*lines, "", f'In a plan: {{ method = "{method.NAME}"{needed} }}'])
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+def _broken(error: Exception) -> str:
+    """Where a fault of discreet itself happened; its own words are left out, as they may hold values."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "discreet" in Path(frame.filename).parts]
+    at = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
+    return f"this is a fault of discreet ({type(error).__name__} in {at}); please report it with these words"

@@ -1,0 +1,82 @@
+"""Methods in order, then audit and repair in turn until the audit proves the table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Protocol
+
+from discreet.audit import Audit, audit
+from discreet.audit.publish import unsigned
+from discreet.model.published import Exemption
+from discreet.model.table import Table
+from discreet.plan.catalog import SUPPRESSION
+from discreet.tables.suppress import repair
+
+__all__ = ["Method", "Progress", "protect", "secure"]
+
+Progress = Callable[[str], None]
+
+
+class Method(Protocol):
+    """Anything that turns a table into a table no less protected: a method of the catalog or your own."""
+
+    def apply(self, table: Table, /) -> Table:
+        """The table, more protected."""
+        ...
+
+
+def protect(
+    table: Table, methods: Sequence[Method], *, time_limit: float | None = None, progress: Progress | None = None
+) -> Table:
+    """Apply the methods in order, then hide further cells until the audit proves every demand.
+
+    Without a suppression method nothing is hidden beyond what the methods hide themselves.  After ``time_limit`` seconds the
+    table comes back as it is by then; ``publish`` still demands its proof.
+
+    Errors: NotProtectedError names the cells that cannot be protected, and what stands in the way.
+    """
+    began = time.monotonic()
+    say = progress or _silent
+    applied = reduce(lambda current, method: _applied(current, method, say), methods, table)
+    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+    return secure(applied, methods, time_limit=left, progress=say)[0]
+
+
+def secure(
+    table: Table,
+    methods: Sequence[Method],
+    *,
+    exceptions: Sequence[Exemption] = (),
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Table, Audit]:
+    """Audit the table and, where one of the methods suppresses, repair it until it is safe; with the last audit.
+
+    Each round hides at least one more cell, so the rounds end.  What ``exceptions`` sign is not repaired.
+    """
+    say = progress or _silent
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    while True:
+        say(f"audit of {int(table.suppressed.sum())} suppressed cells")
+        proof = audit(table, time_limit=_left(deadline))
+        unmet = unsigned(table, exceptions, proof)
+        late = deadline is not None and time.monotonic() >= deadline
+        if late or not unmet or not any(getattr(method, "NAME", "") in SUPPRESSION for method in methods):
+            return table, proof
+        say(f"repair: {len(unmet)} demands are not met yet")
+        table = repair(table, unmet)
+
+
+def _applied(table: Table, method: Method, say: Progress) -> Table:
+    say(f"{getattr(method, 'NAME', type(method).__name__)}")
+    return method.apply(table)
+
+
+def _left(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+def _silent(_: str) -> None:
+    return None

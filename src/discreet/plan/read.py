@@ -1,0 +1,338 @@
+"""Reads a plan file: everything wrong with it is told at once, each with its line."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.errors import ParameterError, PlanError, near
+from discreet.method import build, faults
+from discreet.model.intruder import Intruder
+from discreet.model.microdata import Missing
+from discreet.plan.catalog import CATALOG
+from discreet.plan.lines import Where, key_lines
+from discreet.plan.sections import (
+    ExceptionEntry,
+    GivenSection,
+    HierarchySection,
+    MicrodataSection,
+    OutputSection,
+    PercentagesEntry,
+    SpanningEntry,
+    TableSection,
+)
+
+__all__ = ["Plan", "TablePlan", "read_plan"]
+
+S = TypeVar("S")
+TOP = ("microdata", "hierarchies", "tables", "intruder", "methods", "output")
+SOURCES = ("file", "tree", "columns", "prefix_lengths")
+FILE_ONLY = ("lead", "parent", "child", "encoding")
+TOGETHER = ("shadow", "published_decimals")
+COUNTED_ONLY = ("shadow", "cost", "where", "empty", "decimals")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TablePlan:
+    """One table of a plan, checked."""
+
+    name: str
+    section: TableSection
+    given: GivenSection | None
+    spanning: tuple[SpanningEntry, ...]
+    methods: tuple[Any, ...]
+    intruder: Intruder
+    percentages: PercentagesEntry | None
+    exceptions: tuple[ExceptionEntry, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A plan file whose every word is known and whose files exist; ``text`` is the file as it was read."""
+
+    path: Path
+    text: str
+    content: Mapping[str, Any]
+    microdata: MicrodataSection | None
+    missing: Missing
+    hierarchies: Mapping[str, HierarchySection]
+    tables: tuple[TablePlan, ...]
+    output: OutputSection
+
+    def together(self) -> list[tuple[TablePlan, ...]]:
+        """The tables that are protected together: those of one response over the same records, since readers can link them."""
+        groups: dict[str, list[TablePlan]] = {}
+        for table in self.tables:
+            groups.setdefault(_population(table), []).append(table)
+        return [tuple(group) for group in groups.values()]
+
+    def file(self, name: str) -> Path:
+        """A file that the plan names, relative to the plan."""
+        return self.path.parent / name
+
+
+def read_plan(path: str | Path) -> Plan:
+    """The plan in this TOML file.
+
+    Errors: PlanError with every problem of the file: its line, what is wrong and the nearest word that is known.
+    """
+    file = Path(path)
+    if not file.is_file():
+        beside = [entry.name for entry in file.parent.glob("*.toml")] if file.parent.is_dir() else []
+        raise PlanError(file.name, f"there is no such plan file{near(file.name, beside)}", "check the path")
+    try:
+        text = file.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PlanError(file.name, "is not UTF-8 text", "save the plan as UTF-8") from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(file.name, f"is not TOML: {error}", "mend the line it names") from None
+    return _Reader(file, text, content).plan()
+
+
+def _population(table: TablePlan) -> str:
+    """What two tables share when a reader can subtract one from the other; a given table shares a response it names."""
+    section = table.section
+    if table.given is not None:
+        return f"given {table.given.kind} {section.response!r}" if section.response else f"alone {table.name!r}"
+    filters = (section.where or {}).items()
+    conditions = sorted((column, [codes] if isinstance(codes, str) else sorted(codes)) for column, codes in filters)
+    return f"counted {section.response!r} {conditions}"
+
+
+class _Reader:
+    """Collects problems while it turns settings into checked sections."""
+
+    def __init__(self, path: Path, text: str, content: dict[str, Any]) -> None:
+        self.path = path
+        self.text = text
+        self.content = content
+        self.lines = key_lines(text)
+        self.problems: list[tuple[int, str]] = []
+
+    def plan(self) -> Plan:
+        content = self.content
+        for key in content:
+            if key not in TOP:
+                self.wrong((key,), f"unknown section or key {key!r}{near(key, TOP)}; a plan has: {', '.join(TOP)}")
+        microdata, missing = self.microdata()
+        hierarchies = {name: self.hierarchy(name) for name in self.names("hierarchies")}
+        output = self.section(OutputSection, ("output",)) if "output" in content else OutputSection()
+        methods = self.methods(("methods",)) if "methods" in content else None
+        intruder = self.intruder(("intruder",)) if "intruder" in content else Intruder()
+        tables = [self.table(name, methods, intruder) for name in self.names("tables")]
+        if "tables" not in content:
+            self.wrong((), "the plan has no table: add a section [tables.NAME]")
+        self.refuse_if_wrong()
+        plan = Plan(
+            path=self.path,
+            text=self.text,
+            content=content,
+            microdata=microdata,
+            missing=missing,
+            hierarchies={name: section for name, section in hierarchies.items() if section},
+            tables=tuple(table for table in tables if table),
+            output=output or OutputSection(),
+        )
+        for group in plan.together():
+            self.alike(group)
+        self.refuse_if_wrong()
+        return plan
+
+    def alike(self, group: Sequence[TablePlan]) -> None:
+        first = group[0]
+        for other in group[1:]:
+            differ = [key for key in ("methods", "intruder") if getattr(first, key) != getattr(other, key)]
+            differ += [key for key in TOGETHER if getattr(first.section, key) != getattr(other.section, key)]
+            if differ:
+                both = f"tables {first.name!r} and {other.name!r} show the same response and are protected together"
+                self.wrong(("tables", other.name), f"{both}; give them the same {' and '.join(differ)}")
+
+    # ---------------------------------------------------------------- sections
+
+    def microdata(self) -> tuple[MicrodataSection | None, Missing]:
+        if "microdata" not in self.content:
+            if any("given" not in table for table in self.nested("tables")):
+                self.wrong((), "the plan has no section [microdata]: say where the records are")
+            return None, Missing()
+        section = self.section(MicrodataSection, ("microdata",))
+        if section is None:
+            return None, Missing()
+        self.exists(("microdata", "path"), section.path)
+        where = ("microdata", "missing")
+        missing = self.section(Missing, where) if section.missing is not None else None
+        return section, missing or Missing()
+
+    def hierarchy(self, name: str) -> HierarchySection | None:
+        where = ("hierarchies", name)
+        section = self.section(HierarchySection, where)
+        if section is None:
+            return None
+        given = [kind for kind in SOURCES if getattr(section, kind) is not None]
+        if len(given) != 1:
+            both = " and ".join(given) or "none"
+            self.wrong(where, f"a hierarchy takes exactly one of {', '.join(SOURCES)}; given: {both}")
+        for key in FILE_ONLY:
+            if getattr(section, key) is not None and section.file is None:
+                self.wrong((*where, key), f"{key} is for a hierarchy from a file")
+        for key in ("file", "labels"):
+            if getattr(section, key) is not None:
+                self.exists((*where, key), getattr(section, key))
+        return section
+
+    def table(self, name: str, methods: tuple[Any, ...] | None, intruder: Intruder | None) -> TablePlan | None:
+        where = ("tables", name)
+        settings = self.at(where)
+        if Path(name).name != name or name.startswith("."):
+            self.wrong(where, f"{name!r} cannot be a file name; release files carry the table's name")
+        section = self.section(TableSection, where)
+        spanning = self.spanning((*where, "spanning"), settings.get("spanning"))
+        if "methods" in settings:
+            methods = self.methods((*where, "methods"))
+        elif "methods" not in self.content:
+            self.wrong(where, "no methods are given, neither here nor at the top of the plan: methods = [{ method = '…' }]")
+        own = self.intruder((*where, "intruder")) if "intruder" in settings else intruder
+        given = self.given(where, settings, spanning) if "given" in settings else None
+        self.filter((*where, "where"), settings.get("where"))
+        shares = self.section(PercentagesEntry, (*where, "percentages")) if "percentages" in settings else None
+        exceptions = self.exceptions((*where, "exceptions"), settings.get("exceptions"))
+        if section is None:
+            return None
+        return TablePlan(
+            name=name,
+            section=section,
+            given=given,
+            spanning=spanning,
+            methods=methods or (),
+            intruder=own or Intruder(),
+            percentages=shares,
+            exceptions=exceptions,
+        )
+
+    def given(self, where: Where, settings: dict[str, Any], spanning: Sequence[SpanningEntry]) -> GivenSection | None:
+        for key in COUNTED_ONLY:
+            if key in settings:
+                self.wrong((*where, key), f"{key} is for tables counted from microdata; for this one see the words of given")
+        for entry in spanning:
+            tree = self.content.get("hierarchies", {}).get(entry.hierarchy or entry.variable, {})
+            if isinstance(tree, dict) and ("columns" in tree or "prefix_lengths" in tree):
+                self.wrong((*where, "spanning"), f"a given table needs the hierarchy of {entry.variable!r} as a file or a tree")
+        given = self.section(GivenSection, (*where, "given"))
+        if given is not None:
+            self.exists((*where, "given", "path"), given.path)
+        return given
+
+    def spanning(self, where: Where, items: Any) -> tuple[SpanningEntry, ...]:
+        entries: list[SpanningEntry] = []
+        known = self.names("hierarchies")
+        if items == []:
+            self.wrong(where, "spanning names no variable")
+        for i, item in enumerate(items if isinstance(items, list) else []):
+            settings = {"variable": item} if isinstance(item, str) else item
+            entry = self.section(SpanningEntry, (*where, i), settings)
+            if entry is None:
+                continue
+            if entry.level is not None and (entry.hierarchy or entry.variable) not in known:
+                self.wrong((*where, i), f"level needs a hierarchy, and {entry.variable!r} has none")
+            if entry.hierarchy is not None and entry.hierarchy not in known:
+                self.wrong((*where, i), f"there is no hierarchy {entry.hierarchy!r}{near(entry.hierarchy, known)}")
+            if entry.variable in [one.variable for one in entries]:
+                self.wrong((*where, i), f"spanning variable {entry.variable!r} is given twice")
+            entries.append(entry)
+        return tuple(entries)
+
+    def methods(self, where: Where) -> tuple[Any, ...] | None:
+        found: list[Any] = []
+        settings = self.at(where)
+        if not isinstance(settings, list):
+            self.wrong(where, "methods is a list of { method = '…' }")
+            return None
+        for i, item in enumerate(settings):
+            item = {"method": item} if isinstance(item, str) else item
+            name = item.get("method") if isinstance(item, dict) else None
+            if not isinstance(name, str):
+                self.wrong((*where, i), "a method is written { method = '…', parameter = … }")
+                continue
+            if name not in CATALOG:
+                self.wrong((*where, i), f"there is no method {name!r}{near(name, CATALOG)}; see: discreet methods")
+                continue
+            rest = {key: value for key, value in item.items() if key != "method"}
+            method = self.section(CATALOG[name], (*where, i), rest, name)
+            found += [method] if method is not None else []
+        return tuple(found)
+
+    def filter(self, where: Where, conditions: Any) -> None:
+        for column, codes in conditions.items() if isinstance(conditions, dict) else ():
+            listed = codes if isinstance(codes, list) else [codes]
+            if not listed or not all(isinstance(code, str) for code in listed):
+                self.wrong((*where, column), f"where lists codes as text: {{ {column} = ['code', …] }}")
+
+    def intruder(self, where: Where) -> Intruder | None:
+        return self.section(Intruder, where, name="intruder")
+
+    def exceptions(self, where: Where, items: Any) -> tuple[ExceptionEntry, ...]:
+        listed = items if isinstance(items, list) else []
+        entries = [self.section(ExceptionEntry, (*where, i), item) for i, item in enumerate(listed)]
+        return tuple(entry for entry in entries if entry is not None)
+
+    # ---------------------------------------------------------------- the machinery
+
+    def section(self, kind: type[S], where: Where, settings: Any = None, name: str = "") -> S | None:
+        """One checked section, or None after its problems were noted."""
+        settings = self.at(where) if settings is None else settings
+        if not isinstance(settings, dict):
+            self.wrong(where, f"{where[-1]!r} is a table of settings, not {type(settings).__name__}")
+            return None
+        found = faults(kind, settings)
+        for key, text in found:
+            self.wrong((*where, key), f"{name}: {text}" if name else text)
+        if found:
+            return None
+        try:
+            return build(kind, settings)
+        except ParameterError as error:
+            self.wrong(where, f"{error.where}: {error.problem}")
+            return None
+
+    def at(self, where: Where) -> Any:
+        value: Any = self.content
+        for key in where:
+            value = value[key]
+        return value
+
+    def nested(self, key: str) -> list[dict[str, Any]]:
+        entries = self.content.get(key)
+        return [entry for entry in entries.values() if isinstance(entry, dict)] if isinstance(entries, dict) else []
+
+    def names(self, key: str) -> list[str]:
+        entries = self.content.get(key, {})
+        if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+            self.wrong((key,), f"{key} is a table of named entries: [{key}.NAME] or {key}.NAME = {{ … }}")
+            return []
+        return list(entries)
+
+    def exists(self, where: Where, name: str) -> None:
+        file = self.path.parent / name
+        if not file.is_file():
+            beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
+            self.wrong(where, f"there is no file {name!r}{near(file.name, beside)}; paths are relative to the plan")
+
+    def wrong(self, where: Where, text: str) -> None:
+        line = 0
+        for length in range(len(where), 0, -1):
+            if where[:length] in self.lines:
+                line = self.lines[where[:length]]
+                break
+        self.problems.append((line, text))
+
+    def refuse_if_wrong(self) -> None:
+        if not self.problems:
+            return
+        told = [f"line {line}: {text}" if line else text for line, text in sorted(dict.fromkeys(self.problems))]
+        count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
+        listed = "".join(f"\n  {text}" for text in told)
+        raise PlanError(self.path.name, f"{count}{listed}", "mend these lines; nothing was run", details=told)

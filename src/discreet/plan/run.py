@@ -1,0 +1,171 @@
+"""Runs a plan: checks everything, protects and audits every table, and writes what may be published."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from discreet.audit import Audit, audit, publish
+from discreet.errors import InputError, NotProtectedError
+from discreet.io.published import FORMATS, write_published
+from discreet.loss import SuppressionLoss, suppression_loss
+from discreet.model.published import Exemption, PublishedTable
+from discreet.model.table import Table
+from discreet.plan.protect import Progress, secure
+from discreet.plan.read import TablePlan, read_plan
+from discreet.plan.sections import OutputSection
+from discreet.plan.sources import Sources
+
+__all__ = ["Run", "TableRun", "run_plan", "staged", "write_release"]
+
+PARTS = ("discreet", "numpy", "scipy", "duckdb", "highspy", "narwhals")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TableRun:
+    """What became of one table of a plan, or of the tables that are protected together (``name`` then has a +).
+
+    ``methods`` the methods that were applied, in order; ``published`` None where the table is refused, and ``refusal``
+    then says why; ``audit`` the last one; ``seconds`` the whole run of this table.
+    """
+
+    name: str
+    table: Table
+    methods: tuple[Any, ...]
+    audit: Audit
+    published: PublishedTable | None
+    loss: SuppressionLoss
+    seconds: float
+    refusal: str = ""
+
+    def __repr__(self) -> str:
+        return f"TableRun({self.name}: {self.table!r}, {'published' if self.published else 'refused'})"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Run:
+    """A plan that was run: its text as written and as parsed, the versions used, when it started, and its tables.
+
+    ``notes`` are lines about the input, such as an encoding that was found.
+    """
+
+    plan_text: str
+    plan: Mapping[str, Any]
+    versions: Mapping[str, str]
+    started: str
+    tables: tuple[TableRun, ...]
+    notes: tuple[str, ...] = ()
+    output: OutputSection = dataclasses.field(default_factory=OutputSection)
+
+    def __repr__(self) -> str:
+        return f"Run({len(self.tables)} tables, {len(self.refused)} refused, started {self.started})"
+
+    @property
+    def refused(self) -> tuple[TableRun, ...]:
+        """The tables that may not be published."""
+        return tuple(one for one in self.tables if one.published is None)
+
+    @property
+    def file_names(self) -> list[str]:
+        """The release files that this plan could write, whatever its output section says."""
+        return [f"{layout.name}.{kind}" for one in self.tables for layout in one.table.layouts for kind in FORMATS]
+
+
+def run_plan(
+    path: str | Path, out: str | Path | None = None, *, time_limit: float | None = None, progress: Progress | None = None
+) -> Run:
+    """Run the plan in this TOML file; with ``out``, write the release files of the tables that are proved into that folder.
+
+    Everything is checked before anything is protected.  A table that cannot be proved is refused: nothing is written for it,
+    and a release file of an earlier run is removed.  ``time_limit`` seconds a table for audit and repair together.
+
+    Errors: PlanError, InputError and their kin before anything was written; a refused table is no error but told in ``Run``.
+    """
+    say = progress or (lambda _: None)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    plan = read_plan(path)
+    say(f"{plan.path.name}: reading the input")
+    sources = Sources(plan)
+    tables = sources.tables()
+    run = Run(
+        plan_text=plan.text,
+        plan=plan.content,
+        versions={"python": platform.python_version()} | {part: version(part) for part in PARTS},
+        started=started,
+        tables=tuple(_table_run(group, table, time_limit, say) for group, table in tables),
+        notes=sources.notes,
+        output=plan.output,
+    )
+    if out is not None:
+        with staged(out, stale=run.file_names) as folder:
+            write_release(run, folder)
+    return run
+
+
+def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | None, say: Progress) -> TableRun:
+    began = time.perf_counter()
+    name, one = " + ".join(one.name for one in group), group[0]
+    exceptions = [Exemption(**dataclasses.asdict(entry), table=part.name) for part in group for entry in part.exceptions]
+    proof, published, refusal = None, None, ""
+    try:
+        for method in one.methods:
+            say(f"{name}: {getattr(method, 'NAME', type(method).__name__)}")
+            table = method.apply(table)
+        table, proof = secure(
+            table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=lambda text: say(f"{name}: {text}")
+        )
+        published = publish(table, exceptions=exceptions, audit=proof, published_decimals=one.section.published_decimals)
+    except NotProtectedError as error:
+        refusal = str(error)
+    proof = proof or audit(table, time_limit=time_limit)
+    return TableRun(
+        name=name,
+        table=table,
+        methods=one.methods,
+        audit=proof,
+        published=published,
+        loss=suppression_loss(table, proof),
+        seconds=time.perf_counter() - began,
+        refusal=refusal,
+    )
+
+
+# -------------------------------------------------------------------- files
+
+
+def write_release(run: Run, folder: str | Path) -> list[Path]:
+    """The release files of every table that is proved, written into this folder."""
+    options = dataclasses.asdict(run.output)
+    return [file for one in run.tables if one.published for file in write_published(one.published, folder, **options)]
+
+
+@contextmanager
+def staged(out: str | Path, stale: Sequence[str] = ()) -> Iterator[Path]:
+    """A private folder whose files move to ``out`` together once the block has ended without an error.
+
+    Files named in ``stale`` that the block did not write anew are removed from ``out``: left by an earlier run, they
+    would pass for released.
+    """
+    target = Path(out)
+    if target.exists() and not target.is_dir():
+        raise InputError(target.name, "is a file, not a folder", "choose another folder for the output")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    private = Path(tempfile.mkdtemp(prefix=".discreet-", dir=target.parent))
+    try:
+        yield private
+        target.mkdir(exist_ok=True)
+        for name in stale:
+            (target / name).unlink(missing_ok=True)
+        for file in sorted(private.iterdir()):
+            file.replace(target / file.name)
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
