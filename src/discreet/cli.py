@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -44,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SdcError as error:
         print(f"discreet: {error}", file=sys.stderr)
         return NOT_PROTECTED if isinstance(error, NotProtectedError) else NO_SOLVER if isinstance(error, SolverError) else WRONG
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on, as in `discreet methods | head`
+        return 0
     except OSError as error:
         print(f"discreet: {Path(str(error.filename or 'a file')).name}: {error.strerror}", file=sys.stderr)
         return WRONG

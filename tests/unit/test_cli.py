@@ -131,6 +131,18 @@ def test_a_refused_run_still_reports(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["published"] is False
 
 
+def test_without_the_report_extra_the_release_is_written_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(tmp_path, "   ")
+    (tmp_path / "plan.toml").write_text(PLAN + 'methods = ["gauss-suppression"]\n', "utf-8")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, _, err = told(capsys, "run", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "discreet[report]" in err
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["report.json", "t.csv"]
+
+
 def test_without_out_the_plan_names_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,14 +1,23 @@
 """Plans: what is accepted becomes checked objects; everything else is told at once, with its line."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from discreet.errors import PlanError
 from discreet.model.intruder import Intruder
 from discreet.plan.read import Plan, read_plan
 from discreet.tables.rules import MinimumFrequency, PPercent
 from discreet.tables.suppress import GaussSuppression
+
+WORDS = (
+    *("microdata", "hierarchies", "tables", "intruder", "methods", "output"),
+    *("t", "path", "spanning", "response", "given", "where", "exceptions", "percentages", "codes", "method", "p", "n"),
+    *("file", "tree", "columns", "level", "variable", "hierarchy", "missing", "unlisted", "total"),
+)
 
 SOUND = """
 [microdata]
@@ -122,6 +131,12 @@ def test_methods_at_the_top_hold_for_tables_without(tmp_path: Path) -> None:
         ("level = 2 }", 'level = 2, parent = "p" }\nmore = { tree = {}, child = "c" }', "child is for a hierarchy from a file"),
         ("intruder = { nonempty = true }", "percentages = { of = 3 }", "of: takes text"),
         ("intruder = { nonempty = true }", 'given = { path = "nace.hrc" }\ncost = "c"', "cost is for tables counted"),
+        ("region = { columns", "regoin = { columns", "no table uses the hierarchy 'regoin' (did you mean 'region'?)"),
+        (
+            'variable = "region", level = 1',
+            'variable = "region", total = "All"',
+            "the total of 'region' is said in its hierarchy",
+        ),
         ("[hierarchies]", "[hierarchies]\nsize = 3", "hierarchies is a table of named entries"),
     ],
 )
@@ -129,6 +144,41 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, messag
     assert old in SOUND
     found = problems(tmp_path, SOUND.replace(old, new))
     assert any(message in problem for problem in found), found
+
+
+def test_a_given_table_takes_what_a_given_table_has(tmp_path: Path) -> None:
+    text = '[microdata]\npath = "records.csv"\n[hierarchies]\nnace = { prefix_lengths = [1] }\n[tables.t]\nmethods = []\n'
+    text += 'spanning = ["nace", { variable = "size", total = "All" }]\ngiven = { path = "nace.hrc", n = "n" }\n'
+    told = "\n".join(problems(tmp_path, text))
+    for message in (
+        "needs the hierarchy of 'nace' as a file",
+        "given = { total = '…' }",
+        "no table is counted from [microdata]",
+    ):
+        assert message in told
+
+
+GARBAGE = st.recursive(
+    st.one_of(st.integers(-2, 3), st.booleans(), st.sampled_from(["nace", "p-percent", "", "records.csv", "*"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def written(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{key}" = {written(item)}' for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(written(item) for item in value) + "]"
+    return str(value).lower() if isinstance(value, bool | int) else f'"{value}"'
+
+
+@given(plan=st.dictionaries(st.sampled_from(WORDS[:6]), GARBAGE, max_size=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+def test_whatever_a_plan_holds_it_is_read_or_refused(tmp_path: Path, plan: dict) -> None:
+    (tmp_path / "plan.toml").write_text("\n".join(f"{key} = {written(value)}" for key, value in plan.items()), "utf-8")
+    with contextlib.suppress(PlanError):
+        read_plan(tmp_path / "plan.toml")
 
 
 def test_a_byte_order_mark_and_crlf_are_no_trouble(tmp_path: Path) -> None:

@@ -129,6 +129,14 @@ def test_every_kind_of_hierarchy_gives_the_same_table(tmp_path: Path, tree: str)
     assert [codes for (codes,) in released(tmp_path / "out" / "small.csv")] == ["Country", "N", "S"]
 
 
+def test_a_flat_variable_has_a_total_of_its_own(tmp_path: Path) -> None:
+    lines = [line.replace(",A,", ",Total,") for line in rows()]
+    with pytest.raises(HierarchyError, match="total = "):
+        run_plan(plan(tmp_path, table("small", '["branch"]'), lines=lines))
+    run_plan(plan(tmp_path, table("small", '[{ variable = "branch", total = "All" }]'), lines=lines), tmp_path / "out")
+    assert [code for (code,) in released(tmp_path / "out" / "small.csv")] == ["All", "B", "C", "Total"]
+
+
 def test_labels_level_and_groupings_of_a_hierarchy(tmp_path: Path) -> None:
     (tmp_path / "region.cdl").write_text("N1,North one\n", "utf-8")
     tree = 'tree = { N = ["N1", "N2"], S = ["S1", "S2"] }, groupings = [{ ones = ["N1", "S1"] }], labels = "region.cdl"'

@@ -32,7 +32,8 @@ def write_published(
     """One file a table and format, named after the table: its codes, the value, and a status column.
 
     Codes are written byte for byte, values with exactly the published decimals.  In csv files (UTF-8) a hidden value reads
-    ``hidden``, in parquet files it is null and values are decimals.  Returns the files written.
+    ``hidden``, in parquet files it is null and values are decimals.  The folder is made where it is missing.
+    Returns the files written.
     """
     for kind in formats:
         if kind not in FORMATS:
@@ -40,6 +41,7 @@ def write_published(
     if len(delimiter) != 1 or delimiter == decimal:
         mend = "use one character that is not the decimal mark"
         raise ParameterError("delimiter", f"{delimiter!r} cannot stand between columns", mend)
+    Path(folder).mkdir(parents=True, exist_ok=True)
     written = []
     for layout in published.layouts:
         columns = published.to_columns(layout.name)

@@ -127,6 +127,7 @@ class _Reader:
         tables = [self.table(name, methods, intruder) for name in self.names("tables")]
         if "tables" not in content:
             self.wrong((), "the plan has no table: add a section [tables.NAME]")
+        self.unused(tables)
         self.refuse_if_wrong()
         plan = Plan(
             path=self.path,
@@ -142,6 +143,18 @@ class _Reader:
             self.alike(group)
         self.refuse_if_wrong()
         return plan
+
+    def unused(self, tables: Sequence[TablePlan | None]) -> None:
+        """What is said and not used is a slip: a hierarchy misspelled would leave its variable flat."""
+        checked = [table for table in tables if table]
+        if len(checked) < len(tables) or not tables:
+            return
+        variables = [entry.hierarchy or entry.variable for table in checked for entry in table.spanning]
+        for name in self.names("hierarchies"):
+            if name not in variables:
+                self.wrong(("hierarchies", name), f"no table uses the hierarchy {name!r}{near(name, variables)}")
+        if "microdata" in self.content and all(table.given for table in checked):
+            self.wrong(("microdata",), "no table is counted from [microdata]")
 
     def alike(self, group: Sequence[TablePlan]) -> None:
         first = group[0]
@@ -218,9 +231,11 @@ class _Reader:
             if key in settings:
                 self.wrong((*where, key), f"{key} is for tables counted from microdata; for this one see the words of given")
         for entry in spanning:
-            tree = self.content.get("hierarchies", {}).get(entry.hierarchy or entry.variable, {})
-            if isinstance(tree, dict) and ("columns" in tree or "prefix_lengths" in tree):
+            name = entry.hierarchy or entry.variable
+            if name in self.names("hierarchies") and {"columns", "prefix_lengths"} & set(self.at(("hierarchies", name))):
                 self.wrong((*where, "spanning"), f"a given table needs the hierarchy of {entry.variable!r} as a file or a tree")
+            if entry.total is not None:
+                self.wrong((*where, "spanning"), "the total of a given table is said in given = { total = '…' }")
         given = self.section(GivenSection, (*where, "given"))
         if given is not None:
             self.exists((*where, "given", "path"), given.path)
@@ -236,8 +251,11 @@ class _Reader:
             entry = self.section(SpanningEntry, (*where, i), settings)
             if entry is None:
                 continue
-            if entry.level is not None and (entry.hierarchy or entry.variable) not in known:
+            has_tree = (entry.hierarchy or entry.variable) in known
+            if entry.level is not None and not has_tree:
                 self.wrong((*where, i), f"level needs a hierarchy, and {entry.variable!r} has none")
+            if entry.total is not None and has_tree:
+                self.wrong((*where, i), f"the total of {entry.variable!r} is said in its hierarchy")
             if entry.hierarchy is not None and entry.hierarchy not in known:
                 self.wrong((*where, i), f"there is no hierarchy {entry.hierarchy!r}{near(entry.hierarchy, known)}")
             if entry.variable in [one.variable for one in entries]:

@@ -49,11 +49,6 @@ class Ask:
     signs: tuple[int, ...]
     need: float
 
-    def answered_by(self, move: Floats, stretch: float = 1.0) -> bool:
-        """Whether this single move already goes far enough."""
-        far = move[self.cell] * self.signs[0] if len(self.signs) == 1 else abs(move[self.cell])
-        return bool(far >= self.need * stretch) and not move[list(self.knows)].any()
-
     def demand(self) -> Demand:
         """The demand that asks only this."""
         name = "width" if len(self.signs) == 2 else "up" if self.signs[0] > 0 else "down"

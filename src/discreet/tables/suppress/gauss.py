@@ -25,9 +25,9 @@ class GaussSuppression:
 
     A suppressed cell ``p`` follows from the published cells exactly when its value is a linear combination of theirs:
     ``value[p] = sum(factor[i] * value[i])`` for every table with ``equations @ value == 0``.  Candidates are taken by
-    descending ``cost``, ties by the cost of the totals above them, then by cell order; a candidate that would let some suppressed cell follow becomes secondary.
-    Cells that stand at a bound the intruder knows (zeros above all), and then cells of a contributor or two who would
-    know them, are published first, because as partners they protect little.
+    descending ``cost``, ties by the cost of the totals above them, then by cell order; a candidate that would let some
+    suppressed cell follow becomes secondary.  Cells that stand at a bound the intruder knows (zeros above all), and then
+    cells that a contributor or two would know, are published first, because as partners they protect little.
 
     Guards against: exact recomputation from all published equations, hierarchies and linked tables together; with
     ``singletons`` also against a contributor who knows its own cell and subtracts it.

@@ -13,7 +13,7 @@ from discreet.model.table import Bools, Table
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
 from discreet.tables.suppress.attackers import Ask, Demand, Space, hideable
-from discreet.tables.suppress.probing import TOLERANCE, Prober
+from discreet.tables.suppress.probing import TOLERANCE, Moves, Prober
 
 __all__ = ["Opener", "refusal"]
 
@@ -32,7 +32,7 @@ class Opener:
         self.space, self.choice, self.always = space, choice, always
         self.hidden = np.array(hidden, bool)
         self.cost = cost / max(float(cost.max(initial=0.0)), 1e-300) * 1e3
-        self.moves: list[Floats] = []
+        self.moves = Moves(space.cells)
         columns = space.matrix.shape[1]
         self._every = np.arange(2 * columns)
         both = sparse.hstack([space.matrix, -space.matrix])
@@ -46,7 +46,7 @@ class Opener:
 
     def answer(self, ask: Ask, *, stretch: float = 1.0) -> bool:
         """Hide what one question of a demand needs; False where it cannot be had."""
-        return any(ask.answered_by(move, stretch) for move in self.moves) or self._open(ask, stretch)
+        return self.moves.answer(ask, stretch) or self._open(ask, stretch)
 
     def _amount(self, cells: Bools) -> Floats:
         return np.asarray(cells | self.always, float)
@@ -100,7 +100,7 @@ class Opener:
         if opened.size > 1 and tight.size:
             opened = self._pruned(ask, sign, part, opened)
         else:
-            self.moves.append(moved[: space.cells] * ask.need)
+            self.moves.add(moved[: space.cells] * ask.need)
         self.hidden[opened] = True
         return True
 

@@ -13,12 +13,13 @@ from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
 from discreet.tables.suppress.attackers import Ask, Space
 
-__all__ = ["TOLERANCE", "Cut", "Probe", "Prober", "cut_of", "row_prices"]
+__all__ = ["TOLERANCE", "Cut", "Moves", "Probe", "Prober", "cut_of", "row_prices"]
 
 TOLERANCE = 1e-6
 """How much of a need (as a part of it) may be missing and still count as met: the accuracy of the linear programs."""
 
 _FAR = 1e7
+_REMEMBERED = 256
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +38,31 @@ class Cut:
     cells: Integers
     weights: Floats
     least: float
+
+
+class Moves:
+    """The last moves found under a pattern (and so under every larger one): they answer most questions at once."""
+
+    def __init__(self, cells: int) -> None:
+        self._rows = np.zeros((0, cells))
+        self._next = 0
+
+    def add(self, move: Floats) -> None:
+        """Remember a move of the cells."""
+        if len(self._rows) < _REMEMBERED and self._next == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros((max(8, len(self._rows)), len(move)))])[:_REMEMBERED]
+        self._next %= len(self._rows)
+        self._rows[self._next] = move
+        self._next += 1
+
+    def answer(self, ask: Ask, stretch: float = 1.0) -> bool:
+        """Whether a single move goes far enough and leaves alone what is known."""
+        far = self._rows[:, ask.cell]
+        far = np.abs(far) if len(ask.signs) == 2 else far * ask.signs[0]
+        hits = np.flatnonzero(far >= ask.need * stretch)
+        if hits.size and ask.knows:
+            hits = hits[~self._rows[np.ix_(hits, np.array(ask.knows, np.int64))].any(axis=1)]
+        return bool(hits.size)
 
 
 class Prober:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +15,9 @@ from discreet.model.table import Bools, Table
 from discreet.solve.highs import WarmProgram, solve
 from discreet.solve.problem import Program
 from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable, insider_demands, preference
+from discreet.tables.suppress.gauss import GaussSuppression
 from discreet.tables.suppress.opening import Opener, refusal
-from discreet.tables.suppress.probing import TOLERANCE, Cut, Prober, cut_of, row_prices
+from discreet.tables.suppress.probing import TOLERANCE, Cut, Moves, Prober, cut_of, row_prices
 from discreet.tables.suppress.unions import Union, failing, mend, union_refusal
 
 __all__ = ["Found", "Search"]
@@ -23,7 +25,7 @@ __all__ = ["Found", "Search"]
 _BREATH = 1e-3
 """How much a cell that is not hidden is opened when prices are asked for, so that they tell which such cells would help."""
 _VIOLATED = 1e-4
-_ROUNDS = 60
+_AT_ONCE = 20
 _COARSE = 0.05
 
 
@@ -60,10 +62,13 @@ class Search:
         self._check_feasible()
         asks = [ask for demand in self._first_demands() for ask in demand.asks()]
         for ask in asks:
-            self._start_cuts(ask)
-        relaxed = self._relax(asks)
-        best = self._completed(relaxed >= 0.5)
-        return self._integer(best)
+            if not ask.knows:
+                self._start_cuts(ask)
+        best = self._completed(GaussSuppression().apply(self.table).secondary)
+        relaxed, bound = self._relax(asks)
+        if time.perf_counter() < self.deadline:
+            best = min(best, self._completed(relaxed >= 0.5), key=self._paid)
+        return self._integer(best, bound)
 
     # ---------------------------------------------------------------- demands
 
@@ -72,26 +77,26 @@ class Search:
         yield from insider_demands(self.table, self.space, self.table.suppressed, self.fixed | self.choice)
 
     def _check_feasible(self) -> None:
-        everything = (self.fixed | self.choice).astype(float)
-        unmet = [d for d in self._first_demands() if not all(self._met(ask, everything, None) for ask in d.asks())]
+        everything = self.fixed | self.choice
+        unmet = list(self._wrong(self._first_demands(), everything))
         if unmet:
-            raise refusal(self.table, self.method, unmet)
+            raise refusal(self.table, self.method, [ask.demand() for ask in unmet])
 
-    def _met(self, ask: Ask, amount: Floats, moves: list[Floats] | None) -> bool:
-        """Whether a pattern meets a demand; ``moves`` found before under the same pattern answer most questions at once."""
-        if any(ask.answered_by(move) for move in moves or ()):
-            return True
-        probe = self.prober.ask(ask, amount)
-        if moves is not None:
-            moves += probe.moves
-        return probe.reach >= 1 - TOLERANCE
-
-    def _unmet(self, hidden: Bools) -> list[Ask]:
+    def _unmet(self, hidden: Bools) -> Iterator[Ask]:
         """The questions that a pattern of hidden cells (with the suppressed ones) answers wrongly."""
-        amount = (hidden | self.fixed).astype(float)
-        moves: list[Floats] = []
-        all_demands = [*demands(self.table, hidden), *insider_demands(self.table, self.space, hidden, hidden | self.fixed)]
-        return [ask for demand in all_demands for ask in demand.asks() if not self._met(ask, amount, moves)]
+        pattern = hidden | self.fixed
+        insiders = insider_demands(self.table, self.space, hidden | self.table.suppressed, pattern)
+        return self._wrong(chain(demands(self.table, hidden), insiders), pattern)
+
+    def _wrong(self, asked: Iterable[Demand], pattern: Bools) -> Iterator[Ask]:
+        moves, amount = Moves(self.space.cells), pattern.astype(float)
+        for ask in (ask for demand in asked for ask in demand.asks()):
+            if not moves.answer(ask):
+                probe = self.prober.ask(ask, amount)
+                for move in probe.moves:
+                    moves.add(move)
+                if probe.reach < 1 - TOLERANCE:
+                    yield ask
 
     # ---------------------------------------------------------------- cuts
 
@@ -130,8 +135,13 @@ class Search:
             prices = tuple(row_prices(self.space.matrix, ask.cell, row, sign) for sign in ask.signs)
             self._keep(self._cut(ask, prices), ask)
 
-    def _separate(self, ask: Ask, amount: Floats, *, whole: bool) -> bool:
-        """Store a cut that this pattern violates; a whole pattern that fails always yields one."""
+    def _separate(self, ask: Ask, amount: Floats, *, whole: bool, moves: Moves | None = None) -> bool:
+        """Store a cut that this pattern violates; a whole pattern that fails always yields one.
+
+        ``moves`` remembers what insiders' questions found under the same fractional pattern.
+        """
+        if moves is not None and moves.answer(ask):
+            return False
         breath = np.where(self.choice, np.maximum(amount, _BREATH), amount)
         tries = [self.prober.ask(ask, breath, most=1.0)]
         if whole:
@@ -141,6 +151,8 @@ class Search:
             missing = cut.least - float(cut.weights @ amount[cut.cells])
             if missing > _VIOLATED * cut.least and self._keep(cut, ask):
                 return True
+            for move in probe.moves if moves is not None else ():
+                moves.add(move)
         return whole and self._more(ask, amount)
 
     def _more(self, ask: Ask, amount: Floats) -> bool:
@@ -160,37 +172,39 @@ class Search:
 
     # ---------------------------------------------------------------- the two phases
 
-    def _relax(self, asks: list[Ask]) -> Floats:
-        """The fractional optimum, once no question yields a violated cut any more (or half of the time is gone)."""
+    def _relax(self, asks: list[Ask]) -> tuple[Floats, float]:
+        """The fractional optimum and its cost, once no question yields a violated cut (or half of the time is gone).
+
+        After some new cuts the program is solved again; the round of questions goes on where it was left.
+        """
         until = (time.perf_counter() + self.deadline) / 2
-        amount = self.fixed.astype(float)
-        matrix, lower, upper = self._matrix(0)
-        master = WarmProgram(Program(self.cost[self.columns], matrix, lower, upper, *self._box()), method="dual")
-        for _ in range(_ROUNDS):
+        amount, bound = self.fixed.astype(float), 0.0
+        master = WarmProgram(Program(self.cost[self.columns], *self._matrix(0), *self._box()), method="dual")
+        turn, quiet = 0, 0
+        while quiet < len(asks) and time.perf_counter() < until:
             found = master.solve()
             self.programs += 1
             if found.x is None:
                 break
-            amount[self.columns] = np.clip(found.x, 0.0, 1.0)
-            have = len(self.rows)
-            for ask in asks:
-                self._separate(ask, amount, whole=False)
-            if len(self.rows) == have or time.perf_counter() > until:
-                break
-            master.add_rows(*self._matrix(have))
-        return amount
+            amount[self.columns], bound = np.clip(found.x, 0.0, 1.0), found.objective
+            have, moves = len(self.rows), Moves(self.space.cells)
+            while quiet < len(asks) and len(self.rows) < have + _AT_ONCE and time.perf_counter() < until:
+                known = moves if asks[turn].knows else None
+                quiet = 0 if self._separate(asks[turn], amount, whole=False, moves=known) else quiet + 1
+                turn = (turn + 1) % len(asks)
+            if len(self.rows) > have:
+                master.add_rows(*self._matrix(have))
+        return amount, bound
 
-    def _integer(self, best: Bools) -> Found:
+    def _integer(self, best: Bools, bound: float) -> Found:
         """Integer programs with all cuts so far, first to a coarse gap, until the best pattern is proved or time is up."""
-        gap, bound = max(self.gap, _COARSE), 0.0
-        paid = self._paid(best)
+        gap, paid = max(self.gap, _COARSE), self._paid(best)
         while True:
             left = self.deadline - time.perf_counter()
             if left <= 0 or bound >= paid * (1 - self.gap) - 1e-7:
                 break
-            matrix, lower, upper = self._matrix(0)
             whole = np.ones(len(self.columns), bool)
-            program = Program(self.cost[self.columns], matrix, lower, upper, *self._box(), integer=whole)
+            program = Program(self.cost[self.columns], *self._matrix(0), *self._box(), integer=whole)
             found = solve(program, time_limit=left, mip_gap=gap)
             self.programs += 1
             if np.isfinite(found.bound):
@@ -219,7 +233,7 @@ class Search:
     def _cut_off(self, hidden: Bools) -> bool:
         """Whether this pattern fails; the cuts that say so are stored."""
         amount = (hidden | self.fixed).astype(float)
-        asks, unions = self._unmet(hidden), self._failing(hidden)
+        asks, unions = list(self._unmet(hidden)), self._failing(hidden)
         for ask in asks:
             self._separate(ask, amount, whole=True)
         for union in unions:
@@ -275,4 +289,4 @@ class Search:
         return hidden
 
     def _passes(self, hidden: Bools) -> bool:
-        return not self._failing(hidden) and not self._unmet(hidden)
+        return not self._failing(hidden) and next(self._unmet(hidden), None) is None

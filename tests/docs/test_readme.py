@@ -1,0 +1,47 @@
+"""What the README shows is run, and what it says of the demo is what the demo says."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert found, f"README has no {language} block"
+    return found.group(1)
+
+
+@pytest.fixture
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("register.parquet", "nace.hrc"):
+        shutil.copy(ROOT / "examples" / "register" / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_python_example_and_the_plan_give_the_same_release(register: Path) -> None:
+    exec(compile(block("python"), "README.md", "exec"), {})
+    (register / "turnover.toml").write_text(block("toml"), encoding="utf-8")
+    assert main(["run", "turnover.toml", "--out", "planned"]) == 0
+    files = list(Path("release").glob("*.csv"))
+    assert len(files) == 1
+    assert files[0].read_bytes() == (Path("planned") / "turnover.csv").read_bytes()
+    assert (Path("planned") / "report.html").is_file()
+    lines = files[0].read_text(encoding="utf-8").splitlines()
+    hidden = sum(line.endswith("suppressed") for line in lines)
+    counts = re.search(r"([\d,]+) sensitive cells, ([\d,]+) hidden to protect them", README)
+    assert counts
+    assert hidden >= sum(int(number.replace(",", "")) for number in counts.groups())
+
+
+def test_every_page_that_is_linked_exists() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(links) > 5
+    assert not [link for link in links if not (ROOT / link).exists()]
