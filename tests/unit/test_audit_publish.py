@@ -122,11 +122,11 @@ def test_an_audit_of_another_table_is_refused() -> None:
 def test_published_numbers_are_rounded_only_here() -> None:
     table = small_table([[1.25, 2.5], [3.125, 4.0]], decimals=3)
     assert publish(table).to_columns()["value"].tolist() == table.value[table.layouts[0].cell].tolist()
-    rounded = publish(table, published_decimals=0)
+    rounded = publish(table.replace(published_decimals=0))
     assert rounded.decimals == 0
     assert rounded.to_columns()["value"].tolist() == [np.round(v) for v in table.value[table.layouts[0].cell]]
     with pytest.raises(ParameterError, match="published_decimals"):
-        publish(table, published_decimals=4)
+        table.replace(published_decimals=4)
 
 
 def test_frames_of_pandas_and_polars() -> None:

@@ -157,9 +157,10 @@ class _Search:
             return False
         enough = float((self.reach[moved] / np.abs(direction[moved])).max()) * 2
         ahead, behind = self._stretch(direction, enough), self._stretch(-direction, enough)
-        if not (part.holds(direction * ahead) and part.holds(direction * -behind)):
+        margin = part.margin(direction * ahead) + part.margin(direction * -behind)
+        if not np.isfinite(margin):
             return False
-        wide = moved[(ahead + behind) * np.abs(direction[moved]) >= self.reach[moved] * (1 - SHORT)]
+        wide = moved[(ahead + behind) * np.abs(direction[moved]) - margin >= self.reach[moved] * (1 - SHORT)]
         rows = self.row_of[wide]
         touched = self.knows @ (direction != 0) > 0
         self.waiting[np.ix_(rows[rows >= 0], ~touched)] = False
@@ -207,5 +208,5 @@ class _Search:
             return 0.0, np.inf
         table = np.clip(table, part.lower, part.upper)
         table[shut] = 0.0
-        seen = max(sign * float(table[target]), 0.0) if part.holds(table) else 0.0
+        seen = max(sign * float(table[target]) - part.margin(table), 0.0)
         return seen, most if outcome.optimal else np.inf

@@ -80,16 +80,15 @@ class Reach:
 
     def witness(self, component: Component, table: Floats, *, whole: bool) -> bool:
         """Take a table into account if it agrees with the release; its whole neighbour too, where that matters."""
-        agrees = component.holds(table)
-        if agrees:
-            np.minimum(self.seen_low, table, out=self.seen_low)
-            np.maximum(self.seen_high, table, out=self.seen_high)
+        margin = component.margin(table)
+        np.minimum(self.seen_low, table + margin, out=self.seen_low)
+        np.maximum(self.seen_high, table - margin, out=self.seen_high)
         if whole:
             rounded = np.rint(table / component.step) * component.step
-            if component.holds(rounded):
+            if component.margin(rounded) == 0:
                 np.minimum(self.whole_low, rounded, out=self.whole_low)
                 np.maximum(self.whole_high, rounded, out=self.whole_high)
-        return agrees
+        return bool(np.isfinite(margin))
 
 
 def intervals(component: Component, targets: NDArray[np.bool_], clock: Clock, *, need: Floats, whole: bool = False) -> Reach:

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.audit.examine import audit as examine
 from discreet.audit.result import Audit
-from discreet.errors import InputError, NotProtectedError, ParameterError, some
+from discreet.errors import InputError, NotProtectedError, some
 from discreet.model.finding import Finding
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
@@ -21,13 +21,12 @@ def publish(
     *,
     exceptions: Sequence[Exemption] = (),
     audit: Audit | None = None,
-    published_decimals: int | None = None,
 ) -> PublishedTable:
     """The table as it may be published, if its audit proves every demand or each failure is signed.
 
     ``audit`` an audit already made of this very table; by default it is made here.  ``exceptions`` cells that are
     released although the audit finds something wrong with them, each with a reason and a name; they are kept and shown.
-    ``published_decimals`` round the published numbers to fewer decimals than the table has.
+    Published numbers are rounded here, to the table's ``published_decimals``, and nowhere before.
 
     Errors: NotProtectedError names what is not proved; InputError for an exception that signs nothing.
     """
@@ -39,13 +38,7 @@ def publish(
     left = unsigned(table, exceptions, proof)
     if left:
         _refuse(table, left)
-    decimals = table.decimals if published_decimals is None else published_decimals
-    if decimals > table.decimals:
-        raise ParameterError(
-            "publish.published_decimals",
-            f"is {decimals}, but the values have {table.decimals}",
-            "publish no more decimals than there are",
-        )
+    decimals = table.decimals if table.published_decimals is None else table.published_decimals
     summary = {name: count for name, count in proof.counts.items() if name != "seconds"}
     return PublishedTable.of(table, decimals=decimals, exceptions=tuple(exceptions), audit=summary)
 

@@ -36,6 +36,7 @@ class Facts:
 
     hierarchies: tuple[Hierarchy, ...]
     decimals: int
+    response_decimals: int
     several_records: bool
     several_units: bool
     waivers: bool
@@ -122,6 +123,7 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     return Facts(
         hierarchies=tuple(full),
         decimals=decimals + weight_decimals,
+        response_decimals=decimals,
         several_records=bool(several_who),
         several_units=bool(several_units),
         waivers=roles.waiver is not None,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from discreet.errors import InputError, some
+from discreet.errors import InputError, ParameterError, some
 from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
@@ -141,6 +141,12 @@ class Table:
                 if len(array) != len(self.value):
                     raise InputError(f"Table.{field.name}", f"has {len(array)} entries for {len(self.value)} cells")
                 array.setflags(write=False)
+        if self.published_decimals is not None and self.published_decimals > self.decimals:
+            raise ParameterError(
+                "published_decimals",
+                f"is {self.published_decimals}, but the values have {self.decimals}",
+                "publish no more decimals than there are",
+            )
 
     @classmethod
     def of(
@@ -208,7 +214,7 @@ class Table:
 
     @property
     def unit(self) -> float:
-        """One unit of the last decimal."""
+        """One unit of the last decimal of the exact values."""
         return float(10.0**-self.decimals)
 
     def label(self, cell: int) -> str:
@@ -323,8 +329,9 @@ class Table:
         return np.where((self.value >= 0) & (found if declared is None else declared), 0.0, -np.inf)
 
     def exactness(self) -> Floats:
-        """The width below which a cell counts as known exactly: a unit of the last decimal, or a millionth of the value."""
-        return np.maximum(self.unit, 1e-6 * np.abs(self.value))
+        """The width below which a cell counts as known exactly: a unit of the last published decimal, or a millionth of it."""
+        shown = self.decimals if self.published_decimals is None else self.published_decimals
+        return np.maximum(10.0**-shown, 1e-6 * np.abs(self.value))
 
     def needs(self) -> tuple[Floats, Floats, Floats]:
         """How far up, how far down and how wide the interval of each suppressed cell must reach (0 for open cells).

@@ -47,7 +47,8 @@ def tabulate(
     ``where`` keeps the records whose columns have the given codes.  ``empty``: cells without records are
     known zeros and are left out ("structural"), or could have had records and are cells of value 0 ("possible").
     ``decimals`` of the response; found when not given.  Sums are exact decimals, rounded once to a float;
-    ``published_decimals`` rounds them again, at the release only.
+    ``published_decimals`` (by default those of the response, of which weights make more) rounds them again, at the release
+    only.
 
     Errors: InputError for columns, codes and numbers that do not fit; HierarchyError for codes not in the tree.
     """
@@ -75,7 +76,7 @@ def tabulate(
         response=response or "units",
         kind="frequency" if response is None else "magnitude",
         decimals=facts.decimals,
-        published_decimals=published_decimals,
+        published_decimals=facts.response_decimals if published_decimals is None else published_decimals,
         **({"cost": sums["cost"][first]} if cost else {}),
     )
     what, seconds = f"{table.response} by {' × '.join(named)}", time.process_time() - began

@@ -123,7 +123,7 @@ def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | Non
         table, proof = secure(
             table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=lambda text: say(f"{name}: {text}")
         )
-        published = publish(table, exceptions=exceptions, audit=proof, published_decimals=one.section.published_decimals)
+        published = publish(table, exceptions=exceptions, audit=proof)
     except NotProtectedError as error:
         refusal = str(error)
     proof = proof or audit(table, time_limit=time_limit)

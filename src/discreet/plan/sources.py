@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from discreet.errors import InputError, PlanError, SdcError
+from discreet.errors import PlanError, SdcError
 from discreet.io.given import read_given
 from discreet.io.hierarchies import read_hierarchy, read_levels, read_prefixes
 from discreet.io.microdata import read_microdata
@@ -83,9 +83,8 @@ class Sources:
         """One table, with what is known of it and published beside it."""
         section = one.section
         made = self._given(one, one.given) if one.given else self._counted(one)
-        if section.published_decimals is not None and section.published_decimals > made.decimals:
-            problem = f"published_decimals is {section.published_decimals}, but the values have {made.decimals}"
-            raise InputError(f"table {one.name!r}", problem, "publish no more decimals than there are")
+        if section.published_decimals is not None:
+            made = made.replace(published_decimals=section.published_decimals)
         made = unlist(made, section.unlisted).with_intruder(one.intruder)
         known = [header_total(made, codes) for codes in section.header_totals]
         if one.percentages is not None:
