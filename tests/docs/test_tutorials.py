@@ -1,0 +1,22 @@
+"""Every tutorial runs, and says what its prose promises."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+TUTORIALS = sorted((Path(__file__).resolve().parents[2] / "docs" / "tutorials").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_tutorial_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(path))
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_first_table_is_refused_and_then_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(next(path for path in TUTORIALS if path.stem == "first_table")))
+    said = capsys.readouterr().out
+    refused, proved = said.split("publish: ")[0], said.split("publish: ")[1]
+    assert "exact" in refused
+    assert "exact" not in proved.split("Audit(")[1].split(";")[0]
