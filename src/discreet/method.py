@@ -144,7 +144,8 @@ def _kind(hint: Any) -> str:
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return " or ".join(_kind(arg) for arg in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return f"list of {_kind(typing.get_args(hint)[0])}"
+        inner = [_kind(arg) for arg in typing.get_args(hint) if arg is not Ellipsis]
+        return f"list of {inner[0]}" if len(inner) == 1 else f"[{', '.join(inner)}]"
     if typing.get_origin(hint) in (dict, Mapping):
         return "table of settings"
     names = {int: "whole number", float: "number", str: "text", bool: "true or false"}

@@ -32,6 +32,9 @@ class MicrodataSection(Roles):
     delimiter: str | None = param(None, "the sign between the columns of a csv file; found when not given")
     decimal: str | None = param(None, "the decimal mark of a csv file; found when not given", choices=(".", ","))
     encoding: str | None = param(None, "the encoding of a csv file; found when not given")
+    columns: tuple[tuple[str, int, int], ...] | None = param(
+        None, "the columns of a fixed-width file: [['region', 1, 4], …], each a name, its first position from 1 and its width"
+    )
     missing: Mapping[str, Any] | None = param(None, "what counts as missing and what happens to it: { on_code = 'drop', … }")
 
 

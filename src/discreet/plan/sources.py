@@ -170,4 +170,5 @@ def _read_records(plan: Plan) -> Microdata | None:
         delimiter=section.delimiter,
         decimal=section.decimal,
         encoding=section.encoding,
+        columns=section.columns,
     )
