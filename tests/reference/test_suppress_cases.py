@@ -92,9 +92,7 @@ def test_a_singleton_sees_through_the_plain_optimum() -> None:
     assert hidden(done) == {"r=A, c=B", "r=A, c=D", "r=B, c=B", "r=B, c=D"}
     assert done.cost[done.suppressed].sum() == 58
     found = audit(done.with_intruder(Intruder(insiders="singletons", unions=False))).findings
-    assert [(f.kind, f.cell, f.knows) for f in found] == [
-        ("insider", done.cell(r="A", c="D"), (done.cell(r="A", c="B"),))
-    ]
+    assert [(f.kind, f.cell, f.knows) for f in found] == [("insider", done.cell(r="A", c="D"), (done.cell(r="A", c="B"),))]
 
 
 def test_with_singletons_six_cells_of_cost_134() -> None:

@@ -117,9 +117,7 @@ def test_magnitudes(case: str, primary: int, secondary: int, shared: Path) -> No
     trees = {name: tree_of(frame, name) for name in ("sector4", "geo")}
     pivot = frame.groupby(["sector4", "geo"])["value"].sum()
     inner = [[pivot.get((row, column), 0.0) for column in trees["geo"].codes[1:]] for row in trees["sector4"].codes[1:]]
-    table = small_table(
-        inner, variables=list(trees), hierarchies=list(trees.values()), decimals=1, intruder=RECOMPUTATION_ONLY
-    )
+    table = small_table(inner, variables=list(trees), hierarchies=list(trees.values()), decimals=1, intruder=RECOMPUTATION_ONLY)
     sensitive = np.zeros(table.cells, bool)
     for line in stored[stored["primary"]].itertuples():
         sensitive[table.cell(sector4=line.sector4, geo=line.geo)] = True

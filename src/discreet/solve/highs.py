@@ -33,21 +33,15 @@ def solve(
     time_limit: float | None = None,
     threads: int = 1,
     mip_gap: float = 0.0,
-    start: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Minimise a linear or integer program.
 
     A time limit is an outcome (``"time limit"``, with the best point and bound so far), not an error.
-    ``start`` a known feasible point of an integer program.
     """
     highs = _highs(threads)
     _load(highs, program)
     highs.setOptionValue("mip_rel_gap", float(mip_gap))
     highs.setOptionValue("mip_abs_gap", 1e-9 if mip_gap == 0 else 1e-6)
-    if start is not None:
-        guess = _module().HighsSolution()
-        guess.col_value = [float(value) for value in start]
-        highs.setSolution(guess)
     return _run(highs, time_limit, integer=_is_integer(program))
 
 

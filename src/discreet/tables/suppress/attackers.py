@@ -56,8 +56,10 @@ class Ask:
 
 
 def hideable(table: Table) -> Bools:
-    """Open cells that may become secondary."""
-    return np.asarray((table.status == Status.OPEN) & ~table.frozen & table.listed)
+    """Open cells that may become secondary, without those that would be known exactly all the same."""
+    low, high = table.bounds()
+    open_cells = (table.status == Status.OPEN) & ~table.frozen & table.listed
+    return np.asarray(open_cells & (high - low >= table.exactness()))
 
 
 def preference(table: Table) -> Floats:
@@ -133,8 +135,8 @@ class Space:
             matrix = sparse.hstack([sparse.vstack([table.equations, *blocks]), sides])
         return cls(
             matrix=sparse.csr_array(matrix),
-            rise=np.concatenate([high - table.value, np.full(facts, np.inf)]),
-            fall=np.concatenate([table.value - low, np.full(facts, np.inf)]),
+            rise=np.concatenate([np.maximum(high - table.value, 0.0), np.full(facts, np.inf)]),
+            fall=np.concatenate([np.maximum(table.value - low, 0.0), np.full(facts, np.inf)]),
             slack_rise=np.concatenate(slack_rise),
             slack_fall=np.concatenate(slack_fall),
             owner=np.concatenate(owner),
@@ -154,6 +156,23 @@ class Space:
         known = list(knows)
         rise[known], fall[known] = 0.0, 0.0
         return np.minimum(rise, most), np.minimum(fall, most)
+
+    def rising(self, loose: Bools, far: float) -> Bools:
+        """Cells that certainly can move up by ``far`` while all loose cells may: a finest cell with all totals above it."""
+        above = (self.matrix < 0).astype(float).T @ (self.matrix > 0).astype(float)
+        columns = self.matrix.shape[1]
+        leaves = np.flatnonzero(np.diff(sparse.csc_array(self.matrix < 0).indptr) == 0)
+        raised = sparse.csc_array((np.ones(len(leaves)), (leaves, np.arange(len(leaves)))), shape=(columns, len(leaves)))
+        grown = raised
+        while grown.nnz:
+            more = ((raised + above @ grown) > 0).astype(float)
+            grown, raised = sparse.csc_array(more - raised), sparse.csc_array(more)
+            grown.eliminate_zeros()
+        open_by = self.spread(loose.astype(float)) > 0
+        free = self.slack_rise + np.where(open_by, self.rise, 0.0) >= far
+        balanced = np.asarray(abs(self.matrix @ raised).sum(axis=0)).ravel() == 0
+        unhindered = (~free).astype(float) @ raised == 0
+        return np.asarray((raised @ (balanced & unhindered).astype(float))[: self.cells] > 0)
 
     def parts(self, loose: Bools) -> Integers:
         """The number of the connected part each loose cell lies in, -1 for the others; equations tie cells together."""

@@ -31,7 +31,7 @@ def echelon(rows: Iterable[Vector], order: Sequence[int]) -> dict[int, Vector]:
     Returns for every pivot column how it follows from later columns of the order: ``column = sum(factor * later)``.
     Columns that are no pivot depend on none of the earlier ones alone being left: they are free.
     """
-    left = {number: row for number, row in enumerate(rows) if row}
+    left = {number: dict(row) for number, row in enumerate(rows) if row}
     holding: dict[int, set[int]] = {column: set() for column in order}
     for number, row in left.items():
         for column in row:

@@ -49,7 +49,7 @@ class ExactSuppression:
         start = time.perf_counter()
         if not table.suppressed.any():
             return table.with_secondary(self.NAME, np.zeros(table.cells, bool))
-        search = Search(table, self.NAME, start + self.time_limit, self.gap)
+        search = Search(table, self.NAME, self.time_limit, self.gap)
         found = search.run()
         return table.with_secondary(
             self.NAME,

@@ -12,9 +12,10 @@ from scipy import sparse
 from discreet.method import check_params, param
 from discreet.model.contributions import Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Demand, hideable
+from discreet.tables.suppress.attackers import Demand, Space, hideable
 from discreet.tables.suppress.elimination import Freedom, Vector, echelon, residue
 from discreet.tables.suppress.opening import refusal
+from discreet.tables.suppress.probing import Prober
 
 __all__ = ["GaussSuppression"]
 
@@ -50,13 +51,20 @@ class GaussSuppression:
     def apply(self, table: Table, /) -> Table:
         """The table with secondary suppressions; NotProtectedError where even hiding every open cell would not do."""
         start = time.perf_counter()
-        targets = np.flatnonzero(table.suppressed)
-        if not targets.size:
+        if not table.suppressed.any():
             return table.with_secondary(self.NAME, np.zeros(table.cells, bool))
+        choice, hide = hideable(table), self._chosen(table, hideable(table))
+        while hide.size and (dead := _immovable(table, choice, hide)).size:
+            choice[dead] = False
+            hide = self._chosen(table, choice)
+        chosen = np.isin(np.arange(table.cells), hide)
+        return table.with_secondary(self.NAME, chosen, time.perf_counter() - start)
+
+    def _chosen(self, table: Table, choice: Bools) -> Integers:
+        """The cells to hide out of a choice."""
         low, high = table.bounds()
-        fixed = (low >= high) & ~table.suppressed
-        choice = hideable(table) & ~fixed
-        always = np.flatnonzero(~table.listed & ~table.suppressed & ~fixed)
+        targets = np.flatnonzero(table.suppressed)
+        always = np.flatnonzero(~table.listed & ~table.suppressed & (low < high))
         ranked = self._ranked(table, choice)
         order = [*always.tolist(), *ranked[::-1].tolist(), *targets.tolist()]
         solved = echelon(_rows(table, order), order)
@@ -65,9 +73,7 @@ class GaussSuppression:
         if lost:
             wide = table.exactness()
             raise refusal(table, self.NAME, [Demand(cell=cell, width=float(wide[cell])) for cell in lost])
-        hide = np.zeros(table.cells, bool)
-        hide[_partners(freedom, solved, ranked, self._owned(table))] = True
-        return table.with_secondary(self.NAME, hide, time.perf_counter() - start)
+        return np.array(_partners(freedom, solved, ranked, self._owned(table)), np.int64)
 
     def _ranked(self, table: Table, choice: Bools) -> Integers:
         """The candidates in the order in which they are offered for publication."""
@@ -85,6 +91,12 @@ class GaussSuppression:
         contributors = np.where(table.contributions.holdings > 0, table.contributions.holdings, table.contributions.n)
         most = {"none": 0, "singletons": 1, "pairs": 2}[table.intruder.insiders] if self.singletons else 0
         return np.asarray((contributors >= 1) & (contributors <= most))
+
+
+def _immovable(table: Table, choice: Bools, hidden: Integers) -> Integers:
+    """Chosen cells that would be known exactly although all of the choice were hidden: they can be nobody's partner."""
+    loose = choice | table.unknown
+    return Prober(Space.of(table)).immovable(hidden, table.exactness(), loose.astype(float))
 
 
 def _rows(table: Table, order: list[int]) -> list[Vector]:

@@ -17,6 +17,8 @@ from discreet.tables.suppress.probing import TOLERANCE, Moves, Prober
 
 __all__ = ["Opener", "refusal"]
 
+Way = tuple[Integers, Floats | None]
+
 _FAR = 1e7
 _MOST_EXPLAINED = 10
 
@@ -28,9 +30,9 @@ class Opener:
     hidden cells cost nothing.  ``hidden`` grows with every demand, so later demands are often met already.
     """
 
-    def __init__(self, space: Space, hidden: Bools, choice: Bools, cost: Floats, always: Bools) -> None:
-        self.space, self.choice, self.always = space, choice, always
-        self.hidden = np.array(hidden, bool)
+    def __init__(self, space: Space, hidden: Bools, choice: Bools, cost: Floats, table: Table) -> None:
+        self.space, self.always, self.width = space, ~table.listed, table.exactness()
+        self.choice, self.hidden = np.array(choice, bool), np.array(hidden, bool)
         self.cost = cost / max(float(cost.max(initial=0.0)), 1e-300) * 1e3
         self.moves = Moves(space.cells)
         columns = space.matrix.shape[1]
@@ -38,7 +40,7 @@ class Opener:
         both = sparse.hstack([space.matrix, -space.matrix])
         zero = np.zeros(2 * columns)
         self._program = WarmProgram(Program.of(zero, both, 0.0, 0.0, lower=zero, upper=zero), method="dual")
-        self._prober: Prober | None = None
+        self.prober = Prober(space)
 
     def meet(self, demand: Demand, *, stretch: float = 1.0) -> bool:
         """Hide what the demand needs; False where it cannot be met.  ``stretch`` asks for a little more than the need."""
@@ -53,79 +55,91 @@ class Opener:
 
     def _open(self, ask: Ask, stretch: float) -> bool:
         if len(ask.signs) == 1:
-            return self._push(ask, ask.signs[0], stretch)
-        reach = {sign: self._reach(ask, sign, self._amount(self.hidden)) for sign in (1, -1)}
+            return self._take(self._way(ask, ask.signs[0], stretch))
+        reach = {sign: self._reach(ask, sign, self.hidden) for sign in (1, -1)}
         if reach[1] + reach[-1] >= stretch - TOLERANCE:
             return True
-        before = self.hidden.copy()
-        best: tuple[float, Bools] | None = None
-        for sign in (1, -1):
-            self.hidden = before.copy()
-            if self._push(ask, sign, stretch - reach[-sign]):
-                paid = float(self.cost[self.hidden & ~before].sum())
-                if best is None or paid < best[0]:
-                    best = paid, self.hidden
-        if best is not None:
-            self.hidden = best[1]
-            return True
-        self.hidden = before
-        far = self._reach(ask, -1, self._amount(self.hidden | self.choice))
-        return self._push(ask, -1, min(far, stretch) * (1 - TOLERANCE)) and self._push(ask, 1, stretch - far)
+        ways = [self._way(ask, sign, stretch - reach[-sign]) for sign in (1, -1)]
+        possible = [way for way in ways if way is not None]
+        if possible:
+            return self._take(min(possible, key=lambda way: float(self.cost[way[0]].sum())))
+        far = self._reach(ask, -1, self.hidden | self.choice)
+        down = self._way(ask, -1, min(far, stretch) * (1 - TOLERANCE))
+        return self._take(down) and self._take(self._way(ask, 1, stretch - far))
 
-    def _push(self, ask: Ask, sign: int, part: float) -> bool:
-        """Hide cells until the cell moves in this direction by ``part`` of the need."""
+    def _take(self, way: Way | None) -> bool:
+        """Hide what a way needs."""
+        if way is None:
+            return False
+        opened, move = way
+        self.hidden[opened] = True
+        if move is not None:
+            self.moves.add(move)
+        return True
+
+    def _way(self, ask: Ask, sign: int, part: float) -> Way | None:
+        """Cells to hide so that the cell moves this way by ``part`` of the need, and such a move where one is known."""
         if part <= 0:
-            return True
+            return np.zeros(0, np.int64), None
         space = self.space
         rise, fall = space.capacities(self._amount(self.hidden | self.choice), ask.need, _FAR, ask.knows)
-        if (rise if sign > 0 else fall)[ask.cell] < part * (1 - TOLERANCE):
-            return False
-        part = min(part, float((rise if sign > 0 else fall)[ask.cell]))
-        owner = np.maximum(space.owner, 0)
-        price = np.where((space.owner >= 0) & ~self.hidden[owner] & ~self.always[owner], self.cost[owner], 0.0)
-        cost = np.concatenate([price / np.clip(rise, 1e-7, 1.0), price / np.clip(fall, 1e-7, 1.0)])
-        lower, upper = np.zeros(len(cost)), np.concatenate([rise, fall])
+        most = float((rise if sign > 0 else fall)[ask.cell])
+        if most < part * (1 - TOLERANCE):
+            return None
+        part = min(part, most)
         columns = len(rise)
         here, there = (ask.cell, columns + ask.cell) if sign > 0 else (columns + ask.cell, ask.cell)
+        lower, upper = np.zeros(2 * columns), np.concatenate([rise, fall])
         lower[here] = upper[here] = part
         lower[there] = upper[there] = 0.0
-        self._program.set_cost(cost)
+        self._program.set_cost(self._prices(rise, fall))
         self._program.set_bounds(self._every, lower, upper)
         found = self._program.solve()
         if found.x is None or not found.optimal:
-            return False
+            return None
         moved = found.x[:columns] - found.x[columns:]
-        opened = self._paid_for(moved)
-        tight = opened[np.abs(moved[opened]) >= np.where(moved > 0, rise, fall)[opened] * (1 - TOLERANCE)]
-        if opened.size > 1 and tight.size:
-            opened = self._pruned(ask, sign, part, opened)
-        else:
-            self.moves.add(moved[: space.cells] * ask.need)
-        self.hidden[opened] = True
-        return True
+        opened = self._paid_for(moved, ask.need)
+        if self._useless(opened[np.abs(moved[opened]) * ask.need < self.width[opened]]):
+            return self._way(ask, sign, part)
+        tight = np.abs(moved[opened]) >= np.where(moved > 0, rise, fall)[opened] * (1 - TOLERANCE)
+        if opened.size > 1 and tight.any():
+            return self._pruned(ask, sign, part, opened), None
+        return opened, moved[: space.cells] * ask.need
 
-    def _paid_for(self, moved: Floats) -> Integers:
-        """The open cells that this move needs hidden."""
+    def _prices(self, rise: Floats, fall: Floats) -> Floats:
+        """The cost of a unit moved up, and down, in each column: all of it at the need or at the capacity, if that is less."""
+        owner = np.maximum(self.space.owner, 0)
+        paid = (self.space.owner >= 0) & ~self.hidden[owner] & ~self.always[owner]
+        price = np.where(paid, self.cost[owner], 0.0)
+        return np.concatenate([price / np.clip(rise, 1e-7, 1.0), price / np.clip(fall, 1e-7, 1.0)])
+
+    def _paid_for(self, moved: Floats, need: float) -> Integers:
+        """The open cells that this move, in units of the need, wants hidden."""
         space = self.space
-        beyond = np.maximum(moved - space.slack_rise, -moved - space.slack_fall)
+        beyond = np.maximum(moved - space.slack_rise / need, -moved - space.slack_fall / need)
         moving = np.flatnonzero((beyond > 1e-7) & (space.owner >= 0))
         owner = np.unique(space.owner[moving])
         return np.asarray(owner[~self.hidden[owner] & ~self.always[owner]], np.int64)
 
+    def _useless(self, opened: Integers) -> bool:
+        """Whether some of these hardly moving cells would be known exactly whatever is hidden; they are not offered again."""
+        dead = self.prober.immovable(opened, self.width, self._amount(self.hidden | self.choice))
+        self.choice[dead] = False
+        return bool(dead.size)
+
     def _pruned(self, ask: Ask, sign: int, part: float, opened: Integers) -> Integers:
+        """Without the cells, dearest first, that the move can do without."""
         kept = set(opened.tolist())
         for cell in sorted(kept, key=lambda c: (-self.cost[c], c)):
             trial = self.hidden.copy()
             trial[list(kept - {cell})] = True
-            if self._reach(ask, sign, self._amount(trial)) >= part * (1 - TOLERANCE):
+            if self._reach(ask, sign, trial) >= part * (1 - TOLERANCE):
                 kept.discard(cell)
         return np.array(sorted(kept), np.int64)
 
-    def _reach(self, ask: Ask, sign: int, amount: Floats) -> float:
-        if self._prober is None:
-            self._prober = Prober(self.space)
+    def _reach(self, ask: Ask, sign: int, hidden: Bools) -> float:
         one = Ask(cell=ask.cell, knows=ask.knows, signs=(sign,), need=ask.need)
-        return self._prober.ask(one, amount).reach
+        return self.prober.ask(one, self._amount(hidden)).reach
 
 
 def refusal(table: Table, method: str, unmet: Sequence[Demand]) -> NotProtectedError:
@@ -139,14 +153,14 @@ def refusal(table: Table, method: str, unmet: Sequence[Demand]) -> NotProtectedE
     freed: set[int] = set()
     for demand in unmet[:_MOST_EXPLAINED]:
         for cell, role in _in_the_way(space, prober, loose, demand):
-            roles.setdefault(cell, role)
-        opener = Opener(space, loose, ~loose, np.ones(table.cells), ~table.listed)
+            roles.setdefault(cell, role if table.frozen[cell] or role != "must be published" else "cannot move")
+        opener = Opener(space, loose, ~loose, np.ones(table.cells), table)
         if opener.meet(demand):
             freed |= set(np.flatnonzero(opener.hidden & ~loose).tolist())
     details = [{"cell": table.label(cell), "role": role} for cell, role in roles.items()]
     named = {role: [line["cell"] for line in details if line["role"] == role] for role in roles.values()}
     targets = named["cannot be protected"]
-    problem = f"{len(targets)} cells cannot be protected: {some(targets)}"
+    problem = f"{some(targets)} cannot be protected"
     if frozen := named.get("must be published"):
         problem += f"; in the way, as they must be published: {some(frozen)}"
     if stuck := named.get("cannot move"):

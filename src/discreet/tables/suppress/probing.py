@@ -20,6 +20,8 @@ TOLERANCE = 1e-6
 
 _FAR = 1e7
 _REMEMBERED = 256
+_SHAKEN = 100.0
+_FEW = 30
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,6 +99,30 @@ class Prober:
             moves.append(found.x[: self.space.cells] * ask.need)
             prices.append(found.row_dual)
         return Probe(reach=reach, moves=tuple(moves), prices=tuple(prices))
+
+    def immovable(self, cells: Integers, width: Floats, amount: Floats) -> Integers:
+        """Those of the ``cells`` whose interval stays narrower than ``width`` (an array over all cells) under a pattern.
+
+        Moves of a finest cell with the totals above it, and then moves that shake all cells at once, settle most of
+        them; the rest is asked for one by one.
+        """
+        left, draw = np.asarray(cells, np.int64), np.random.default_rng(1)
+        need = float(width[left].max(initial=0.0))
+        left = left[~self.space.rising(amount > 0, need)[left]]
+        while left.size > _FEW:
+            rise, fall = self.space.capacities(amount, need, _SHAKEN)
+            cost = np.zeros(len(rise))
+            cost[left] = draw.choice([-1.0, 1.0], len(left)) * draw.uniform(0.5, 1.0, len(left))
+            self._program.set_cost(cost)
+            self._program.set_bounds(self._every, -fall, rise)
+            found = self._program.solve()
+            still = left if found.x is None else left[np.abs(found.x[left]) * need < width[left]]
+            if len(still) > len(left) / 2:
+                left = still
+                break
+            left = still
+        asks = [Ask(cell=int(cell), knows=(), signs=(1, -1), need=float(width[cell])) for cell in left]
+        return np.array([ask.cell for ask in asks if self.ask(ask, amount).reach < 1 - TOLERANCE], np.int64)
 
 
 def cut_of(space: Space, ask: Ask, prices: tuple[Floats, ...], fixed: Floats) -> Cut:

@@ -32,7 +32,7 @@ def repair(table: Table, findings: Sequence[Finding]) -> Table:
     start = time.perf_counter()
     if not findings:
         return table
-    opener = Opener(Space.of(table), table.suppressed, hideable(table), preference(table), ~table.listed)
+    opener = Opener(Space.of(table), table.suppressed, hideable(table), preference(table), table)
     wanted = _demands(table, findings)
     unions = _unions(table, findings)
     for stretch in _STRETCHES:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, islice
 
 import numpy as np
 from scipy import sparse
 
+from discreet.errors import NotProtectedError
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 from discreet.solve.highs import WarmProgram, solve
@@ -27,6 +29,12 @@ _BREATH = 1e-3
 _VIOLATED = 1e-4
 _AT_ONCE = 20
 _COARSE = 0.05
+_MOST_ASKED = 5000
+_PATIENCE = 10.0
+
+
+class _TimeUpError(Exception):
+    """Some questions were left unasked."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,8 +51,9 @@ class Found:
 class Search:
     """One search for the cheapest pattern of a table."""
 
-    def __init__(self, table: Table, method: str, deadline: float, gap: float) -> None:
-        self.table, self.method, self.deadline, self.gap = table, method, deadline, gap
+    def __init__(self, table: Table, method: str, time_limit: float, gap: float) -> None:
+        self.table, self.method, self.gap = table, method, gap
+        self.deadline = time.perf_counter() + time_limit
         self.space = Space.of(table)
         self.choice = hideable(table)
         self.fixed = table.unknown
@@ -56,18 +65,20 @@ class Search:
         self.rows: list[tuple[Integers, Floats, float]] = []
         self.seen: set[bytes] = set()
         self.programs = 0
+        self.stuck: NotProtectedError | None = None
 
     def run(self) -> Found:
-        """Search until the optimum is proved or time is up."""
+        """Search until the optimum is proved or time is up; NotProtectedError where there is no pattern."""
         self._check_feasible()
-        asks = [ask for demand in self._first_demands() for ask in demand.asks()]
+        asks = [ask for demand in islice(self._first_demands(), _MOST_ASKED) for ask in demand.asks()]
         for ask in asks:
             if not ask.knows:
                 self._start_cuts(ask)
         best = self._completed(GaussSuppression().apply(self.table).secondary)
         relaxed, bound = self._relax(asks)
         if time.perf_counter() < self.deadline:
-            best = min(best, self._completed(relaxed >= 0.5), key=self._paid)
+            other = self._completed(relaxed >= 0.5)
+            best = min((p for p in (best, other) if p is not None), key=self._paid, default=None)
         return self._integer(best, bound)
 
     # ---------------------------------------------------------------- demands
@@ -77,20 +88,24 @@ class Search:
         yield from insider_demands(self.table, self.space, self.table.suppressed, self.fixed | self.choice)
 
     def _check_feasible(self) -> None:
-        everything = self.fixed | self.choice
-        unmet = list(self._wrong(self._first_demands(), everything))
+        unmet: list[Demand] = []
+        until = time.perf_counter() + (self.deadline - time.perf_counter()) / 4
+        with suppress(_TimeUpError):
+            unmet.extend(ask.demand() for ask in self._wrong(self._first_demands(), self.fixed | self.choice, until))
         if unmet:
-            raise refusal(self.table, self.method, [ask.demand() for ask in unmet])
+            raise refusal(self.table, self.method, unmet)
 
-    def _unmet(self, hidden: Bools) -> Iterator[Ask]:
+    def _unmet(self, hidden: Bools, until: float) -> Iterator[Ask]:
         """The questions that a pattern of hidden cells (with the suppressed ones) answers wrongly."""
         pattern = hidden | self.fixed
         insiders = insider_demands(self.table, self.space, hidden | self.table.suppressed, pattern)
-        return self._wrong(chain(demands(self.table, hidden), insiders), pattern)
+        return self._wrong(chain(demands(self.table, hidden), insiders), pattern, until)
 
-    def _wrong(self, asked: Iterable[Demand], pattern: Bools) -> Iterator[Ask]:
+    def _wrong(self, asked: Iterable[Demand], pattern: Bools, until: float) -> Iterator[Ask]:
         moves, amount = Moves(self.space.cells), pattern.astype(float)
         for ask in (ask for demand in asked for ask in demand.asks()):
+            if time.perf_counter() > until:
+                raise _TimeUpError
             if not moves.answer(ask):
                 probe = self.prober.ask(ask, amount)
                 for move in probe.moves:
@@ -151,8 +166,9 @@ class Search:
             missing = cut.least - float(cut.weights @ amount[cut.cells])
             if missing > _VIOLATED * cut.least and self._keep(cut, ask):
                 return True
-            for move in probe.moves if moves is not None else ():
-                moves.add(move)
+            if moves is not None:
+                for move in probe.moves:
+                    moves.add(move)
         return whole and self._more(ask, amount)
 
     def _more(self, ask: Ask, amount: Floats) -> bool:
@@ -196,9 +212,9 @@ class Search:
                 master.add_rows(*self._matrix(have))
         return amount, bound
 
-    def _integer(self, best: Bools, bound: float) -> Found:
+    def _integer(self, best: Bools | None, bound: float) -> Found:
         """Integer programs with all cuts so far, first to a coarse gap, until the best pattern is proved or time is up."""
-        gap, paid = max(self.gap, _COARSE), self._paid(best)
+        gap, paid = max(self.gap, _COARSE), np.inf if best is None else self._paid(best)
         while True:
             left = self.deadline - time.perf_counter()
             if left <= 0 or bound >= paid * (1 - self.gap) - 1e-7:
@@ -211,21 +227,21 @@ class Search:
                 bound = max(bound, found.bound)
             if found.x is None:
                 break
-            hidden = self.fixed & self.table.suppressed
+            hidden = self.table.suppressed.copy()
             hidden[self.columns] = found.x > 0.5
             have = len(self.rows)
-            if self._cut_off(hidden):
-                if len(self.rows) == have:
-                    break
+            fails = self._cut_off(hidden)
+            if fails and len(self.rows) > have:
                 continue
+            if fails:
+                break
             if self._paid(hidden) < paid:
                 best, paid = hidden, self._paid(hidden)
             if gap <= self.gap:
                 break
             gap = self.gap
-        return self._found(best, paid, bound)
-
-    def _found(self, best: Bools, paid: float, bound: float) -> Found:
+        if best is None:
+            raise self.stuck or NotProtectedError(self.method, "no pattern protects every cell", "force fewer cells")
         gap = max(0.0, (paid - bound) / paid) if paid > 0 else 0.0
         outcome = "optimal" if gap <= 1e-7 else "within gap" if gap <= self.gap + 1e-7 else "best so far"
         return Found(hidden=best, outcome=outcome, gap=gap, cuts=len(self.rows), programs=self.programs)
@@ -233,7 +249,12 @@ class Search:
     def _cut_off(self, hidden: Bools) -> bool:
         """Whether this pattern fails; the cuts that say so are stored."""
         amount = (hidden | self.fixed).astype(float)
-        asks, unions = list(self._unmet(hidden)), self._failing(hidden)
+        unions = self._failing(hidden)
+        asks: list[Ask] = []
+        try:
+            asks += self._unmet(hidden, self.deadline)
+        except _TimeUpError:
+            return True
         for ask in asks:
             self._separate(ask, amount, whole=True)
         for union in unions:
@@ -247,7 +268,8 @@ class Search:
         return float(self.cost[hidden & self.choice].sum())
 
     def _box(self) -> tuple[Floats, Floats]:
-        return np.zeros(len(self.columns)), np.ones(len(self.columns))
+        """From 0 to 1, but 0 for cells that proved to be known exactly whatever is hidden."""
+        return np.zeros(len(self.columns)), self.choice[self.columns].astype(float)
 
     def _matrix(self, first: int) -> tuple[sparse.csr_array, Floats, Floats]:
         """The cuts from the ``first`` on, with their limits."""
@@ -261,32 +283,48 @@ class Search:
 
     # ---------------------------------------------------------------- a pattern in any case
 
-    def _completed(self, begin: Bools) -> Bools:
-        """A pattern that meets every demand, from a beginning; superfluous cells are taken out again, dearest first."""
-        table = self.table
-        opener = Opener(self.space, (begin & self.choice) | table.suppressed, self.choice, self.cost, ~table.listed)
-        while not self._passes(opener.hidden):
-            before = opener.hidden.copy()
-            lost = [ask.demand() for ask in self._unmet(before) if not opener.answer(ask)]
-            if lost:
-                raise refusal(table, self.method, lost)
-            for union in self._failing(opener.hidden):
-                more = mend(table, opener.hidden, self.choice, self.cost, union)
+    def _completed(self, begin: Bools) -> Bools | None:
+        """A pattern that meets every demand, from a beginning; superfluous cells are taken out again, dearest first.
+
+        This may outlast the deadline by a little, so that there is a pattern at all.  None where it gets stuck.
+        """
+        hidden, until = (begin & self.choice) | self.table.suppressed, self.deadline + _PATIENCE
+        try:
+            while not self._passes(hidden, until):
+                more = self._improved(hidden, begin, until)
                 if more is None:
-                    raise union_refusal(table, self.method, opener.hidden, [union])
-                opener.hidden[more] = True
-            if (opener.hidden == before).all():
-                if before[self.choice].all():
-                    raise refusal(table, self.method, [ask.demand() for ask in self._unmet(before)])
-                opener.hidden[self.choice] = True
-        hidden = opener.hidden
+                    return None
+                hidden = more
+        except _TimeUpError:
+            return hidden
         extra = np.flatnonzero(hidden & self.choice)
         for cell in extra[np.lexsort((extra, -self.cost[extra]))]:
-            if time.perf_counter() > self.deadline:
-                break
             hidden[cell] = False
-            hidden[cell] = not self._passes(hidden)
+            try:
+                hidden[cell] = not self._passes(hidden, self.deadline)
+            except _TimeUpError:
+                hidden[cell] = True
+                break
         return hidden
 
-    def _passes(self, hidden: Bools) -> bool:
-        return not self._failing(hidden) and next(self._unmet(hidden), None) is None
+    def _improved(self, hidden: Bools, begin: Bools, until: float) -> Bools | None:
+        """More hidden cells, or the beginning again without cells that are known exactly whatever is hidden."""
+        opener = Opener(self.space, hidden, self.choice, self.cost, self.table)
+        lost = [ask for ask in self._unmet(hidden, until) if not opener.answer(ask)]
+        if useless := [ask.cell for ask in lost if self.choice[ask.cell]]:
+            self.choice[useless] = False
+            return (begin & self.choice) | self.table.suppressed
+        if lost:
+            raise refusal(self.table, self.method, [ask.demand() for ask in lost])
+        for union in self._failing(opener.hidden):
+            more = mend(self.table, opener.hidden, opener.choice, self.cost, union)
+            if more is None:
+                self.stuck = union_refusal(self.table, self.method, opener.hidden, [union])
+                return None
+            opener.hidden[more] = True
+        if (opener.hidden == hidden).all():
+            opener.hidden[self.choice] = True
+        return None if (opener.hidden == hidden).all() else opener.hidden
+
+    def _passes(self, hidden: Bools, until: float) -> bool:
+        return not self._failing(hidden) and next(self._unmet(hidden, until), None) is None

@@ -71,8 +71,9 @@ def _sensitive(table: Table, groups: list[Integers]) -> Bools:
 def mend(table: Table, hidden: Bools, choice: Bools, cost: Floats, union: Union) -> Integers | None:
     """The cheapest reasonable cells to hide so that a sensitive sum passes or is not published any more.
 
-    Either the cheapest cell of the other side (or the frame), or the cheapest cells of the same side added until the sum
-    passes, less those that prove superfluous.  None where nothing helps; no cells where others hidden since help already.
+    Either the cheapest cell of the other side (or the frame); or the cheapest single cell of the same side that helps; or
+    the cheapest ones of that side added until the sum passes, less those that prove superfluous.  None where nothing
+    helps; no cells where others hidden since help already.
     """
     cells, signs = union.cells, union.signs
     more = hidden[cells] & ~np.isin(cells, union.together)
@@ -84,8 +85,11 @@ def mend(table: Table, hidden: Bools, choice: Bools, cost: Floats, union: Union)
     free = choice[cells] & ~hidden[cells]
     others = np.append(cells[free & ~side], [union.frame] if union.frame >= 0 and choice[union.frame] else [])
     ways = [np.array([cell]) for cell in _cheapest(others.astype(np.int64), cost)[:1]]
+    same = _cheapest(cells[free & side], cost)
+    alone = _sensitive(table, [np.append(held, cell) for cell in same])
+    ways += [np.array([cell]) for cell, fails in zip(same, alone, strict=True) if not fails][:1]
     added: list[int] = []
-    for cell in _cheapest(cells[free & side], cost):
+    for cell in same:
         added.append(cell)
         if not _sensitive(table, [np.array([*held, *added])])[0]:
             ways.append(_without_superfluous(table, held, added))
