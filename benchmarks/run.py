@@ -22,6 +22,7 @@ from benchmarks.registry import ROOT, SUBJECTS, Stage
 __all__ = ["main"]
 
 RESULTS = ROOT / "benchmarks" / "results"
+LIMIT = 900  # seconds for one subject
 HEADER = ("subject", "part", "CPU s", "wall s", "peak MB", "ratio", "facts")
 
 
@@ -41,7 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.inside:
         _inside(given.names[0], Path(given.inside))
         return 0
-    results = [_measured(name) for name in given.names or SUBJECTS]
+    results = []
+    for name in given.names or SUBJECTS:
+        print(f"{name}: {SUBJECTS[name].what}", file=sys.stderr, flush=True)
+        results.append(_measured(name))
     print(text_table(HEADER, [row for result in results for row in _rows(result)]))
     found = versions()
     print("\n" + ", ".join(f"{what} {version}" for what, version in found.items()))
@@ -56,8 +60,10 @@ def _inside(name: str, answer: Path) -> None:
     """Runs one subject in this process; the registers it makes vanish with the folder."""
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder:
         stage = Stage(Path(folder))
-        SUBJECTS[name].run(stage)
-    answer.write_text(json.dumps([dataclasses.asdict(reading) for reading in stage.readings]), encoding="utf-8")
+        try:
+            SUBJECTS[name].run(stage)
+        finally:
+            answer.write_text(json.dumps([dataclasses.asdict(reading) for reading in stage.readings]), encoding="utf-8")
 
 
 def _measured(name: str) -> dict[str, Any]:
@@ -65,16 +71,19 @@ def _measured(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-m", "benchmarks.run", name, "--inside", str(answer)]
-        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=LIMIT)
+            error = "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["ended without a word"])[-1]
+        except subprocess.TimeoutExpired:
+            error = f"stopped after {LIMIT} s"
         readings = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else []
-    error = "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["ended without a word"])[-1]
     return {"subject": name, "what": SUBJECTS[name].what, "readings": readings, "error": error}
 
 
 def _rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
     """The lines of one subject in the printed table."""
     cpu = {reading["part"]: reading["cpu"] for reading in result["readings"]}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for reading in result["readings"]:
         against = cpu.get(reading["against"], 0.0)
         facts = ", ".join(f"{what} {_fact(fact)}" for what, fact in reading["facts"].items())

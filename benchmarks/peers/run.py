@@ -34,7 +34,7 @@ from discreet.audit import audit
 __all__ = ["TABLES", "TOOLS", "Tool", "main"]
 
 RESULTS = ROOT / "benchmarks" / "results"
-RULES = (dc.MinimumFrequency(n=3, count="holdings", range=10), dc.PPercent(p=10))
+RULES: tuple[Any, ...] = (dc.MinimumFrequency(n=3, count="holdings", range=10), dc.PPercent(p=10))
 TABLES: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
     "nace2×region2": (2, ("region1", "region2"), ()),
     "nace2×region1": (2, ("region1",), ()),

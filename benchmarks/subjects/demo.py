@@ -10,7 +10,7 @@ from benchmarks.registry import ROOT, Stage, subject
 from discreet.audit import audit
 
 REGISTER = ROOT / "examples" / "register" / "register.parquet"
-RULES = (dc.MinimumFrequency(n=3, count="holdings"), dc.PPercent(p=10))
+RULES: tuple[Any, ...] = (dc.MinimumFrequency(n=3, count="holdings"), dc.PPercent(p=10))
 MINUTE = 60.0
 CUTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "sections × region 1": (1, ("region1",)),

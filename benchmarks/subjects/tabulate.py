@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -63,7 +64,7 @@ def tabulate_million(stage: Stage) -> None:
     microdata = dc.read_microdata(path, unit="enterprise", holding="group")
     nace = dc.read_hierarchy(path.with_name("nace.hrc"), lead="@")
     with stage.timed("tabulate, 2 levels", against="bare group-by, 2 levels") as facts:
-        spanning = {"nace": nace.to_level(2), "region": ["region1", "region2"]}
+        spanning: dict[str, Any] = {"nace": nace.to_level(2), "region": ["region1", "region2"]}
         facts["cells"] = len(dc.tabulate(microdata, spanning=spanning, response="turnover").layouts[0].cell)
     with stage.timed("bare group-by, all levels", against="bare scan") as facts:
         levels = ("section", "division", "branch", "nace"), ("region1", "region2", "region3")
