@@ -53,7 +53,7 @@ intruder = { nonempty = true }
 
 
 def plan_of(folder: Path, text: str) -> Plan:
-    (folder / "records.csv").write_text("unit\n", "utf-8")
+    (folder / "records.csv").write_text("unit,nace,region1,region2,size,legal,turnover\n", "utf-8")
     (folder / "nace.hrc").write_text("A\n", "utf-8")
     (folder / "plan.toml").write_text(text, "utf-8")
     return read_plan(folder / "plan.toml")
@@ -93,16 +93,19 @@ def test_all_problems_are_told_with_their_lines(tmp_path: Path) -> None:
         .replace('"gauss-suppression"', '"gauss-supression"')
         .replace("prior = 50", "prior = -1")
         .replace('response = "turnover"', 'responce = "turnover"')
+        .replace('spanning = ["size"]', 'spanning = ["sise"]')
+        .replace('columns = ["region1", "region2"]', 'columns = ["region1", "regoin2"]')
+        .replace("where = { legal", "where = { leagl")
     )
     lines = broken.splitlines()
     found = problems(tmp_path, broken)
     told = {int(problem.split(":")[0].removeprefix("line ")): problem for problem in found}
-    assert len(found) == len(told) == 6
-    for word in ("units", "nacé", '"15"', "supression", "prior", "responce"):
+    assert len(found) == len(told) == 9
+    for word in ("units", "nacé", '"15"', "supression", "prior", "responce", "sise", "regoin2", "leagl"):
         (number,) = [i for i, line in enumerate(lines, 1) if word in line]
         assert number in told, f"{word} on line {number} is not told: {found}"
     text = "\n".join(found)
-    for hint in ("'unit'", "'nace.hrc'", "'gauss-suppression'", "'response'"):
+    for hint in ("'unit'", "'nace.hrc'", "'gauss-suppression'", "'response'", "'size'", "'region2'", "'legal'"):
         assert f"did you mean {hint}?" in text
 
 

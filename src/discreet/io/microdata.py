@@ -17,8 +17,9 @@ from discreet.engine.sql import literal, quote
 from discreet.errors import InputError, near
 from discreet.model.microdata import Microdata, Missing, Roles
 
-__all__ = ["read_microdata"]
+__all__ = ["column_names", "read_microdata"]
 
+PARQUET = (".parquet", ".pq")
 DELIMITERS = (",", ";", "\t", "|")
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -76,6 +77,25 @@ def read_microdata(
     )
 
 
+def column_names(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    columns: Sequence[tuple[str, int, int]] | None = None,
+) -> list[str]:
+    """The columns of a file of records, from its header alone; the options are those of :func:`read_microdata`."""
+    if columns is not None:
+        return [str(name) for name, _, _ in columns]
+    if path.suffix.lower() in PARQUET:
+        engine = Engine()
+        engine.run(f"CREATE VIEW source AS SELECT * FROM read_parquet({literal(str(path))})", where=path.name)
+        return list(engine.types("source"))
+    _check_filled(path)
+    head = _head(path, encoding or _find_encoding(path))
+    return _header(path, head, delimiter or _find_delimiter(head))
+
+
 def _read_path(
     engine: Engine,
     path: Path,
@@ -89,15 +109,14 @@ def _read_path(
         raise InputError(
             path.name, f"there is no such file{near(path.name, beside)}", "check the path; it is relative to the plan"
         )
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if path.suffix.lower() in PARQUET:
         for option, given in (("delimiter", delimiter), ("encoding", encoding), ("columns", columns)):
             if given is not None:
                 raise InputError(path.name, f"{option} is given for a parquet file", f"leave {option} out")
         engine.run(f"CREATE VIEW source AS SELECT * FROM read_parquet({literal(str(path))})", where=path.name)
         _view_records(engine, "source")
         return decimal == ",", []
-    if path.stat().st_size == 0:
-        raise InputError(path.name, "is empty", "check the file")
+    _check_filled(path)
     notes: list[str] = []
     found = encoding or _find_encoding(path)
     if encoding is None and found not in ("utf-8", "utf-8-sig"):
@@ -109,7 +128,6 @@ def _read_path(
     separator = delimiter or _find_delimiter(head)
     if delimiter is None and separator != ",":
         notes.append(f"delimiter found: {separator!r}")
-    _check_header(path, head, separator)
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in _header(path, head, separator))
     options = f"delim={literal(separator)}, header=true, quote='\"', escape='\"', nullstr='', auto_detect=false"
     _load_text(engine, path, found, f"SELECT * FROM read_csv({{file}}, {options}, columns={{{{{_braced(names)}}}}})")
@@ -117,6 +135,11 @@ def _read_path(
     if comma and decimal is None:
         notes.append("decimal comma found")
     return comma, notes
+
+
+def _check_filled(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise InputError(path.name, "is empty", "check the file")
 
 
 def _find_encoding(path: Path) -> str:
@@ -151,7 +174,7 @@ def _find_delimiter(head: str) -> str:
     return max(DELIMITERS, key=lambda mark: (outside.count(mark), -DELIMITERS.index(mark)))
 
 
-def _check_header(path: Path, head: str, separator: str) -> None:
+def _check_separator(path: Path, head: str, separator: str) -> None:
     outside = "".join(part for i, part in enumerate(head.split('"')) if i % 2 == 0)
     others = [mark for mark in DELIMITERS if mark != separator and outside.count(mark) > outside.count(separator)]
     if outside.count(separator) == 0 and others:
@@ -159,7 +182,8 @@ def _check_header(path: Path, head: str, separator: str) -> None:
 
 
 def _header(path: Path, head: str, separator: str) -> list[str]:
-    """The column names; a name that stands twice is refused."""
+    """The column names; a name that stands twice is refused, and a line without the separator that holds others."""
+    _check_separator(path, head, separator)
     names = next(csv.reader([head], delimiter=separator))
     for place, name in enumerate(names, 1):
         if name in names[: place - 1]:

@@ -13,6 +13,7 @@ from discreet.method import build, faults
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
 from discreet.plan.catalog import CATALOG
+from discreet.plan.columns import unknown_columns
 from discreet.plan.lines import Where, key_lines
 from discreet.plan.sections import (
     ExceptionEntry,
@@ -128,6 +129,8 @@ class _Reader:
         if "tables" not in content:
             self.wrong((), "the plan has no table: add a section [tables.NAME]")
         self.unused(tables)
+        for where, text in unknown_columns(content, self.path.parent):
+            self.wrong(where, text)
         self.refuse_if_wrong()
         plan = Plan(
             path=self.path,

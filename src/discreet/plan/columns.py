@@ -1,0 +1,71 @@
+"""Columns that a plan names and its records do not have, found before anything is read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, near
+from discreet.io.microdata import column_names
+from discreet.model.microdata import Roles
+from discreet.plan.lines import Where
+
+__all__ = ["unknown_columns"]
+
+Named = Iterator[tuple[Where, Any, str]]
+
+
+def unknown_columns(content: Mapping[str, Any], folder: Path) -> Iterator[tuple[Where, str]]:
+    """Where the plan names a column that the header of its records does not have, in words.
+
+    Looks at the plan as written, so that these problems are told together with all others; says nothing where the
+    records cannot be read, which reading them will say better.
+    """
+    microdata = content.get("microdata")
+    if not isinstance(microdata, dict) or not isinstance(microdata.get("path"), str):
+        return
+    options = {key: microdata.get(key) for key in ("delimiter", "encoding", "columns")}
+    try:
+        known = column_names(folder / microdata["path"], **options)
+    except (InputError, OSError, TypeError, ValueError):
+        return
+    for where, column, what in _named(content):
+        if isinstance(column, str) and column not in known:
+            yield where, f"the records have no column {column!r} for {what}{near(column, known)}"
+
+
+def _named(content: Mapping[str, Any]) -> Named:
+    for role in dataclasses.fields(Roles):
+        if role.name in content["microdata"]:
+            yield ("microdata", role.name), content["microdata"][role.name], f"role {role.name}"
+    trees = _entries(content.get("hierarchies"))
+    for name, table in _entries(content.get("tables")).items():
+        where: Where = ("tables", name)
+        if "given" in table:
+            continue
+        for key in ("response", "shadow", "cost"):
+            if key in table:
+                yield (*where, key), table[key], f"the {key}"
+        if isinstance(table.get("where"), dict):
+            for column in table["where"]:
+                yield (*where, "where", column), column, "the filter"
+        if isinstance(table.get("spanning"), list):
+            yield from _spanning((*where, "spanning"), table["spanning"], trees)
+
+
+def _spanning(where: Where, items: Sequence[Any], trees: Mapping[str, Mapping[str, Any]]) -> Named:
+    for i, item in enumerate(items):
+        variable = item.get("variable") if isinstance(item, dict) else item
+        tree = item.get("hierarchy", variable) if isinstance(item, dict) else item
+        levels = trees.get(tree, {}).get("columns") if isinstance(tree, str) else None
+        if levels is None:
+            yield (*where, i), variable, f"spanning variable {variable!r}"
+        else:
+            for column in levels if isinstance(levels, list) else ():
+                yield ("hierarchies", str(tree), "columns"), column, f"a level of {variable!r}"
+
+
+def _entries(section: Any) -> dict[str, dict[str, Any]]:
+    return {name: entry for name, entry in section.items() if isinstance(entry, dict)} if isinstance(section, dict) else {}
