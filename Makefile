@@ -17,7 +17,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test ## the benchmarks; benchmarks/peers/run.py compares with other tools
+bench: $(VENV)/.test ## the benchmarks; python -m benchmarks.peers.run compares with other tools
 	$(BIN)/python -m benchmarks.run
 
 docs: $(VENV)/.test ## the method pages from the code, then the site, offline

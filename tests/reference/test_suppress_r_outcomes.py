@@ -1,131 +1,54 @@
 """Stored outcomes of GaussSuppression 1.2.3: same primaries, no more secondaries, and nothing follows from the published."""
 
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.model.hierarchy import Hierarchy
-from discreet.model.intruder import Intruder
 from discreet.model.table import Table
-from discreet.tables.suppress import GaussSuppression
 from discreet.testing import small_table
 
-RECOMPUTATION_ONLY = Intruder(insiders="none", unions=False, levels=False)
+ROOT = Path(__file__).resolve().parents[2]
 
 
-class AtMost:
-    NAME = "at most"
+@pytest.fixture
+def outcomes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The comparison of benchmarks/peers, which is not installed."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.peers import r_outcomes
 
-    def sensitive(self, contributions):
-        return np.zeros(len(contributions), bool)
-
-
-def tree_of(frame: pd.DataFrame, leaf: str, *groupings: str) -> Hierarchy:
-    leaves = list(dict.fromkeys(frame[leaf]))
-    groups = [
-        {str(code): list(dict.fromkeys(part[leaf])) for code, part in frame.groupby(column, sort=False)} for column in groupings
-    ]
-    return Hierarchy.from_parents([("Total", code) for code in leaves], total="Total", groupings=groups)
+    return r_outcomes
 
 
-def table_of(frame: pd.DataFrame, response: str, hierarchies: dict[str, Hierarchy]) -> Table:
-    """All lines of the table, those without a record as zeros."""
-    shape = [len(tree.leaves) for tree in hierarchies.values()]
-    inner = np.zeros(shape)
-    where = [
-        frame[name].map({tree.codes[leaf]: i for i, leaf in enumerate(tree.leaves)}).to_numpy()
-        for name, tree in hierarchies.items()
-    ]
-    np.add.at(inner, tuple(where), frame[response].to_numpy(float))
-    return small_table(
-        inner,
-        variables=list(hierarchies),
-        hierarchies=list(hierarchies.values()),
-        kind="frequency",
-        intruder=RECOMPUTATION_ONLY,
-    )
+CASES = (
+    *("z1_default", "z2_default", "z2_noprotectzeros", "z2_singleton_none", "z2_singleton_subSpace", "z2_singleton_subSum"),
+    *("z2_singleton_anySum", "z3_maxN5", "df_default", "df_main_effects_maxN10", "df_secondaryZeros", "df_nosingleton"),
+    *("df_singleton", "zeros_nosing", "zeros_anySum", "zeros_secZ_nosing", "zeros_secZ", "ex1_small_age_geo", "ex1_formula"),
+    *("linked_global", "mag1_dom80", "mag1_dom_contr", "mag1_dom_contr_formula", "mag1_pp10", "mag1_pp10_intervals"),
+    *("mag1_few1", "mag1_few2_contr", "z2micro_dom_sub2Sum", "z2micro_few_numFFF", "z2micro_few_numFTF"),
+    *("z2micro_few_numFTT", "z2micro_few_numttHTT", "z2micro_few_numTTTTT"),
+)
 
 
-def region_table(frame: pd.DataFrame) -> Table:
-    trees = {"region": tree_of(frame, "region", "fylke", "kostragr"), "hovedint": tree_of(frame, "hovedint")}
-    if "mnd" in frame:
-        trees["mnd"] = tree_of(frame, "mnd", "mnd2")
-    return table_of(frame, "ant", trees)
+def test_every_case_is_compared(outcomes: ModuleType) -> None:
+    assert tuple(case.name for case in outcomes.CASES) == CASES
 
 
-def flat_table(frame: pd.DataFrame, response: str, *variables: str) -> Table:
-    return table_of(frame, response, {name: tree_of(frame, name) for name in variables})
-
-
-CASES = {
-    "z1_default": ("SSBtools_z1", lambda f: flat_table(f, "ant", "region", "hovedint"), 3, True),
-    "z2_default": ("SSBtools_z2", region_table, 3, True),
-    "z2_noprotectzeros": ("SSBtools_z2", region_table, 3, False),
-    "z2_singleton_none": ("SSBtools_z2", region_table, 2, False),
-    "z3_maxN5": ("SSBtools_z3", region_table, 5, True),
-    "df_default": ("df_15cells", lambda f: flat_table(f, "values", "var1", "var2"), 3, True),
-    "df_nosingleton": ("df_15cells", lambda f: flat_table(f, "values", "var1", "var2"), 3, False),
-    "zeros_nosing": ("zeros_3x3", lambda f: flat_table(f, f.columns[2], *f.columns[:2]), 3, True),
-}
-
-
-@pytest.mark.parametrize("case", list(CASES))
-def test_same_primaries_no_more_secondaries(case: str, shared: Path) -> None:
-    source, build, most, zeros = CASES[case]
+@pytest.mark.parametrize("name", CASES)
+def test_same_primaries_no_more_secondaries_and_clean_in_full(name: str, shared: Path, outcomes: ModuleType) -> None:
     oracles = shared / "oracles"
-    index = pd.read_csv(oracles / "r_outcomes" / "INDEX_gauss.csv").set_index("file").loc[f"{case}.csv"]
-    table = build(pd.read_csv(oracles / "r_data" / f"{source}.csv", dtype={"region": str, "hovedint": str, "var1": str}))
-    sensitive = (table.value <= most) & (zeros | (table.value > 0))
-    done = GaussSuppression().apply(table.with_primary(AtMost(), sensitive))
-    lines = done.status[done.layouts[0].cell]
-    assert len(lines) == index.cells
-    assert (lines == 2).sum() == index.primary
-    assert (lines == 1).sum() <= index.secondary
-    assert not determined(done)
-
-
-def test_linked_tables_over_one_population(shared: Path) -> None:
-    """Two tables, age by EU by year and country by year, as one system in which age by country is not published."""
-    frame = pd.read_csv(shared / "oracles" / "r_data" / "linked_vignette.csv", dtype={"year": str})
-    trees = {
-        "age": tree_of(frame, "age"),
-        "geo": Hierarchy.from_parents(dict.fromkeys(zip(frame["eu"], frame["geo"], strict=True)), total="Total"),
-        "year": tree_of(frame, "year"),
-    }
-    table = table_of(frame, "freq", trees)
-    layout = table.layouts[0]
-    age_by_country = np.isin(layout.codes[:, 1], trees["geo"].leaves) & (layout.codes[:, 0] > 0)
-    european = layout.column(1) == "nonEU"  # one and the same as its only country, so listed in either case
-    listed = np.zeros(table.cells, bool)
-    listed[layout.cell[~age_by_country | european]] = True
-    empty = table.value == 0
-    table = table.replace(listed=listed, frozen=empty)
-    done = GaussSuppression().apply(table.with_primary(AtMost(), (table.value <= 2) & listed & ~empty))
-    shown = ~age_by_country & ~empty[layout.cell]
-    lines = done.status[layout.cell][shown]
-    assert (len(lines), (lines == 2).sum()) == (41, 9)
-    assert (lines == 1).sum() <= 5
-    assert not determined(done)
-
-
-@pytest.mark.parametrize(("case", "primary", "secondary"), [("mag1_dom80", 4, 5), ("mag1_few1", 2, 5)])
-def test_magnitudes(case: str, primary: int, secondary: int, shared: Path) -> None:
-    frame = pd.read_csv(shared / "oracles" / "r_data" / "SSBtools_magnitude1.csv")
-    stored = pd.read_csv(shared / "oracles" / "r_outcomes" / f"{case}.csv")
-    trees = {name: tree_of(frame, name) for name in ("sector4", "geo")}
-    pivot = frame.groupby(["sector4", "geo"])["value"].sum()
-    inner = [[pivot.get((row, column), 0.0) for column in trees["geo"].codes[1:]] for row in trees["sector4"].codes[1:]]
-    table = small_table(inner, variables=list(trees), hierarchies=list(trees.values()), decimals=1, intruder=RECOMPUTATION_ONLY)
-    sensitive = np.zeros(table.cells, bool)
-    for line in stored[stored["primary"]].itertuples():
-        sensitive[table.cell(sector4=line.sector4, geo=line.geo)] = True
-    done = GaussSuppression().apply(table.with_primary(AtMost(), sensitive))
-    lines = done.status[done.layouts[0].cell]
-    assert ((lines == 2).sum(), len(lines)) == (primary, 20)
-    assert (lines == 1).sum() <= secondary
-    assert not determined(done)
+    index = pd.read_csv(oracles / "r_outcomes" / "INDEX_gauss.csv").set_index("file").loc[f"{name}.csv"]
+    (case,) = (one for one in outcomes.CASES if one.name == name)
+    found = outcomes.find(case, oracles)
+    lines, primary, secondary = outcomes.stored(case, oracles)
+    assert (lines, len(primary), secondary) == (index.cells, index.primary, index.secondary)
+    assert found.lines == lines
+    assert found.primary == primary
+    assert found.secondary <= secondary
+    assert not determined(found.alone)
+    assert found.safe_in_full
 
 
 def determined(table: Table) -> list[int]:
@@ -138,6 +61,6 @@ def determined(table: Table) -> list[int]:
 
 
 def test_the_check_sees_a_lone_hidden_cell() -> None:
-    table = small_table([[3, 4], [5, 6]], intruder=RECOMPUTATION_ONLY)
-    lone = np.arange(table.cells) == table.cell(v1="A", v2="A")
-    assert determined(table.with_primary(AtMost(), lone)) == [table.cell(v1="A", v2="A")]
+    table = small_table([[3, 4], [5, 6]])
+    status = np.where(np.arange(table.cells) == table.cell(v1="A", v2="A"), 2, 0).astype(np.int8)
+    assert determined(table.replace(status=status)) == [table.cell(v1="A", v2="A")]
