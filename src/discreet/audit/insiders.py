@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from discreet.audit.intervals import Clock, program_of, whole_end
-from discreet.audit.system import SHORT, Component
+from discreet.audit.system import SHORT, Component, graph
 from discreet.model.contributions import Floats, Integers
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
@@ -23,6 +24,9 @@ from discreet.solve.problem import Program
 __all__ = ["Pairs", "insider_pairs"]
 
 NOTHING = 1e-9
+_TURNS = 3
+_FEW = 10
+_MOST = 40
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -94,6 +98,9 @@ class _Search:
         self.undecided: list[tuple[int, int]] = []
         self.row_of = np.full(size, -1, np.int64)
         self.row_of[goals] = np.arange(len(goals))
+        order = component.near_order()
+        self.order = order[self.row_of[order] >= 0]
+        self.rows_of = sparse.csc_array(component.matrix)
         least = width if not whole else np.ceil(width / component.step - 1e-6) * component.step
         self.reach = np.maximum(least, SHORT)
         self.sparse = WarmProgram(self._split_program(), method="dual", duals=False)
@@ -101,9 +108,13 @@ class _Search:
 
     def run(self) -> None:
         """Settle every pair."""
-        for target in self.component.near_order().tolist():
+        for turn in range(_TURNS):
+            left = [target for target in self.order.tolist() if self.waiting[self.row_of[target]].any()]
+            while len(left) > _FEW:
+                left = self._together(left, turn > 0)
+        for target in self.order.tolist():
             row = int(self.row_of[target])
-            if row < 0 or not self.waiting[row].any():
+            if not self.waiting[row].any():
                 continue
             self._direction(target, None)
             while self.waiting[row].any():
@@ -114,10 +125,56 @@ class _Search:
 
     # ---------------------------------------------------------------- directions
 
+    def _together(self, targets: list[int], again: bool) -> list[int]:
+        """Move many targets at once, no two of them in one relation, and settle what each piece of the move proves.
+
+        Pieces that share no relation are directions of their own.  With ``again`` cells that the insiders still waiting
+        know are dearer than all others.  Returns the targets not taken up.
+        """
+        taken, left = self._apart(targets)
+        size, part = len(self.component.cells), self.component
+        cost = self.dear.copy()
+        if again:
+            rows = self.row_of[taken]
+            cost[self.knows.T @ self.waiting[rows].any(axis=0).astype(float) > 0] *= 1e3
+        self.sparse.set_cost(np.tile(cost, 2))
+        up = self.most[taken] > 0
+        move = np.minimum(self.reach[taken], np.where(up, self.most[taken], self.most[taken + size]))
+        both = np.concatenate([taken, taken + size])
+        ends = np.concatenate([np.where(up, move, 0.0), np.where(up, 0.0, move)])
+        self.sparse.set_bounds(both, ends, ends)
+        self.clock.solves += 1
+        outcome = self.sparse.solve(time_limit=self.clock.left())
+        self.sparse.set_bounds(both, 0.0, self.most[both])
+        self.sparse.set_cost(np.tile(self.dear, 2))
+        if outcome.optimal and outcome.x is not None:
+            move = outcome.x[:size] - outcome.x[size:]
+            moved = np.flatnonzero(np.abs(move) > NOTHING)
+            _, piece = connected_components(graph(part.matrix[:, moved]), directed=False)
+            for number in np.unique(piece[: len(moved)]):
+                inside = moved[piece[: len(moved)] == number]
+                direction = np.zeros(size)
+                direction[inside] = move[inside]
+                self._settle(direction)
+        return left
+
+    def _apart(self, targets: list[int]) -> tuple[Integers, list[int]]:
+        """Some of the targets, of which no two stand in one relation, and the others."""
+        used: set[int] = set()
+        taken, left = [], []
+        for target in targets:
+            rows = self.rows_of.indices[self.rows_of.indptr[target] : self.rows_of.indptr[target + 1]].tolist()
+            if len(taken) == _MOST or not used.isdisjoint(rows):
+                left.append(target)
+            else:
+                taken.append(target)
+                used.update(rows)
+        return np.array(taken, np.int64), left
+
     def _split_program(self) -> Program:
         """Least total movement ``sum(c * (p + q))`` of ``d = p - q``; cells that insiders know are dear."""
         part = self.component
-        dear = 1.0 + 8.0 * np.asarray(self.knows.sum(axis=0)).ravel()
+        self.dear = dear = 1.0 + 8.0 * np.asarray(self.knows.sum(axis=0)).ravel()
         matrix = sparse.csr_array(sparse.hstack([part.matrix, -part.matrix]))
         upper = np.concatenate([part.upper, -part.lower])
         self.most = upper

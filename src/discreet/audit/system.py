@@ -69,7 +69,7 @@ class Component:
     def near_order(self) -> Integers:
         """The cells so that neighbours in a relation follow each other closely."""
         size = len(self.cells)
-        order = breadth_first_order(_graph(self.matrix), 0, directed=False, return_predecessors=False)
+        order = breadth_first_order(graph(self.matrix), 0, directed=False, return_predecessors=False)
         return np.asarray(order[order < size], np.int64)
 
     def reachable(self, rounds: int = 6) -> tuple[Floats, Floats]:
@@ -181,7 +181,7 @@ def _components(
 ) -> list[Component]:
     if not free.size:
         return []
-    _, label = connected_components(_graph(matrix), directed=False)
+    _, label = connected_components(graph(matrix), directed=False)
     exactness = table.exactness()[free]
     of_cell, of_row = label[: len(free)], label[len(free) :]
     held = np.diff(matrix.indptr) > 0
@@ -215,7 +215,7 @@ def _components(
     return out
 
 
-def _graph(matrix: sparse.csr_array) -> Any:
+def graph(matrix: sparse.csr_array) -> Any:
     """Cells and rows as nodes, joined where a cell stands in a row."""
     rows, size = matrix.shape
     entries = sparse.coo_array(matrix)

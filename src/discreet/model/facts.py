@@ -87,7 +87,7 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         positions.append(f"code{v + 1}.node AS d{v + 1}")
     numbers = Numbers(microdata, _and(conditions))
     value, decimals = numbers.response(wanted.response, wanted.decimals)
-    shadow = numbers.response(wanted.shadow, None)[0] if wanted.shadow else value
+    shadow, shadow_decimals = numbers.response(wanted.shadow, None) if wanted.shadow else (value, decimals)
     weight, weight_decimals = numbers.weight()
     counts |= numbers.counts
     conditions += numbers.conditions
@@ -99,9 +99,9 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     facts = {
         "who": "numbered_who.number" if several_who else "CAST(NULL AS BIGINT)",
         "unit": "numbered_unit.number" if several_units else "CAST(NULL AS BIGINT)",
-        "v": f"({value}) * ({weight})" if roles.weight else f"({value})",
+        "v": _weighted(value, decimals, weight) if roles.weight else f"({value})",
         "x": f"({shadow})",
-        "wx": f"({shadow}) * ({weight})" if roles.weight else f"({shadow})",
+        "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
         "w": f"({weight}) * ({count})" if roles.weight else count,
         "units": count,
         "request": _request(microdata),
@@ -200,6 +200,11 @@ def _filter(microdata: Microdata, where: Mapping[str, Sequence[str]]) -> list[st
 
 def _and(conditions: Sequence[str]) -> str:
     return " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
+
+
+def _weighted(value: str, decimals: int, weight: str) -> str:
+    """A product with room for all its digits: that of two narrow decimals has only theirs."""
+    return f"CAST({value} AS DECIMAL(38, {decimals})) * ({weight})"
 
 
 # -------------------------------------------------------------------- contributors
