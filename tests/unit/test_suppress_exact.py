@@ -1,6 +1,7 @@
 """The exact method's parameters, its outcome in time and out of time, sums of hidden cells, and what it refuses."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from discreet.errors import NotProtectedError, ParameterError
 from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.tables.rules import Dominance, MinimumFrequency
-from discreet.tables.suppress import METHODS, ExactSuppression, GaussSuppression
+from discreet.tables.suppress import METHODS, ExactSuppression, GaussSuppression, repair, search
 from discreet.tables.suppress.attackers import Demand, preference
 from discreet.testing import assert_same_table, small_table
 
@@ -58,6 +59,34 @@ def test_out_of_time_a_safe_pattern_comes_back_and_says_so() -> None:
     assert done.history[-1].counts["outcome"] == "best so far"
     assert 0 < done.history[-1].counts["gap"] <= 1
     assert not audit(done).findings
+
+
+def test_the_time_limit_is_kept() -> None:
+    table, limit = square(40, 20), 2.0
+    start = time.perf_counter()
+    done = ExactSuppression(time_limit=limit).apply(table)
+    assert time.perf_counter() - start < 1.1 * limit + 0.3
+    assert done.history[-1].counts["outcome"] == "best so far"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_out_of_time_it_is_no_dearer_than_elimination_and_repair(seed: int) -> None:
+    table = square(14, 20, seed=seed)
+    done = ExactSuppression(time_limit=1.0).apply(table)
+    plain = GaussSuppression().apply(table)
+    while findings := audit(plain).findings:
+        plain = repair(plain, findings)
+    assert not audit(done).findings
+    assert done.cost[done.secondary].sum() <= plain.cost[plain.secondary].sum() * (1 + 1e-9)
+
+
+def test_a_limit_too_short_for_any_pattern_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_AT_LEAST", 0.0)
+    done = ExactSuppression(time_limit=1e-9).apply(square(12, 10))
+    assert done.history[-1].counts["outcome"] == "unfinished"
+    while findings := audit(done).findings:
+        done = repair(done, findings)
+    assert audit(done).safe
 
 
 def test_a_gap_ends_the_search_earlier() -> None:

@@ -42,7 +42,7 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
         known[component.cells[point]] = True
     verdict, findings = _judge(table, seen)
     pairs = [0, 0, 0]
-    insiders = table.insiders()
+    insiders = table.insiders(unlisted=True)
     if insiders:
         _insiders(table, whole.components, seen, clock, pairs, findings)
     unions, failed = union_findings(table, known, whole.equalities) if table.intruder.unions else (0, [])
@@ -140,7 +140,7 @@ def _insiders(
 
     Of the insiders for whom a cell could not be decided, the first one stands for all.
     """
-    insiders = table.insiders()
+    insiders = table.insiders(unlisted=True)
     width = table.exactness()
     open_to_all = seen.seen_high - seen.seen_low < width * (1 - SHORT)
     for component in components:

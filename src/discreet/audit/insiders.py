@@ -2,13 +2,14 @@
 
 One line of tables ``value + t * d`` that all agree with the release proves the cells it moves far enough against every
 insider whose known cells it leaves alone.  Sparse directions ``d`` (a cycle, mostly) settle many pairs of insider and
-cell at once; only pairs that no direction has settled get linear programs of their own.
+cell at once, and one linear program finds many such directions; only pairs that none of them has settled get programs of
+their own.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,11 @@ __all__ = ["Pairs", "insider_pairs"]
 
 NOTHING = 1e-9
 _TURNS = 3
-_FEW = 10
-_MOST = 40
+"""How often cells are moved together: each time, what the insiders still waiting know is left alone where possible."""
+_SHUNNED = 1e3
+"""How much dearer such cells are."""
+_FEW, _MOST = 10, 40
+"""How many cells are moved together, at least and at most."""
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -110,8 +114,8 @@ class _Search:
         """Settle every pair."""
         for turn in range(_TURNS):
             left = [target for target in self.order.tolist() if self.waiting[self.row_of[target]].any()]
-            while len(left) > _FEW:
-                left = self._together(left, turn > 0)
+            while len(left) >= _FEW and not self.clock.over:
+                left = self._together(left, again=turn > 0)
         for target in self.order.tolist():
             row = int(self.row_of[target])
             if not self.waiting[row].any():
@@ -125,43 +129,46 @@ class _Search:
 
     # ---------------------------------------------------------------- directions
 
-    def _together(self, targets: list[int], again: bool) -> list[int]:
-        """Move many targets at once, no two of them in one relation, and settle what each piece of the move proves.
+    def _together(self, targets: list[int], *, again: bool) -> list[int]:
+        """Move many targets at once, no two of them in one relation; returns the targets not taken up.
 
-        Pieces that share no relation are directions of their own.  With ``again`` cells that the insiders still waiting
-        know are dearer than all others.  Returns the targets not taken up.
+        Parts of the move that share no relation are directions of their own, and each settles what it proves.  With
+        ``again`` cells that the insiders still waiting know are much dearer than all others.
         """
         taken, left = self._apart(targets)
-        size, part = len(self.component.cells), self.component
-        cost = self.dear.copy()
+        size, cost = len(self.component.cells), self.dear.copy()
         if again:
-            rows = self.row_of[taken]
-            cost[self.knows.T @ self.waiting[rows].any(axis=0).astype(float) > 0] *= 1e3
-        self.sparse.set_cost(np.tile(cost, 2))
-        up = self.most[taken] > 0
+            asking = self.waiting[self.row_of[taken]].any(axis=0)
+            cost[np.unique(self.knows[np.flatnonzero(asking)].indices)] *= _SHUNNED
+        up, both = self.most[taken] > 0, np.concatenate([taken, taken + size])
         move = np.minimum(self.reach[taken], np.where(up, self.most[taken], self.most[taken + size]))
-        both = np.concatenate([taken, taken + size])
         ends = np.concatenate([np.where(up, move, 0.0), np.where(up, 0.0, move)])
+        self.sparse.set_cost(np.tile(cost, 2))
         self.sparse.set_bounds(both, ends, ends)
         self.clock.solves += 1
         outcome = self.sparse.solve(time_limit=self.clock.left())
         self.sparse.set_bounds(both, 0.0, self.most[both])
         self.sparse.set_cost(np.tile(self.dear, 2))
         if outcome.optimal and outcome.x is not None:
-            move = outcome.x[:size] - outcome.x[size:]
-            moved = np.flatnonzero(np.abs(move) > NOTHING)
-            _, piece = connected_components(graph(part.matrix[:, moved]), directed=False)
-            for number in np.unique(piece[: len(moved)]):
-                inside = moved[piece[: len(moved)] == number]
-                direction = np.zeros(size)
-                direction[inside] = move[inside]
+            for direction in self._apiece(outcome.x[:size] - outcome.x[size:]):
                 self._settle(direction)
         return left
+
+    def _apiece(self, move: Floats) -> Iterator[Floats]:
+        """The parts of a move that share no relation."""
+        moved = np.flatnonzero(np.abs(move) > NOTHING)
+        _, part = connected_components(graph(self.component.matrix[:, moved]), directed=False)
+        for number in np.unique(part[: len(moved)]):
+            inside = moved[part[: len(moved)] == number]
+            direction = np.zeros(len(move))
+            direction[inside] = move[inside]
+            yield direction
 
     def _apart(self, targets: list[int]) -> tuple[Integers, list[int]]:
         """Some of the targets, of which no two stand in one relation, and the others."""
         used: set[int] = set()
-        taken, left = [], []
+        taken: list[int] = []
+        left: list[int] = []
         for target in targets:
             rows = self.rows_of.indices[self.rows_of.indptr[target] : self.rows_of.indptr[target + 1]].tolist()
             if len(taken) == _MOST or not used.isdisjoint(rows):

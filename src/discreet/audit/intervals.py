@@ -20,6 +20,9 @@ CLOSE = 1e-9
 NOISE = 1e-6
 """A whole number may be off by this share of a step in the solver's arithmetic."""
 
+FEW, WORTH = 10, 3
+"""So many cells are moved together at least, and as long as it takes so many more of them to their ends."""
+
 
 class Clock:
     """Counts solves and says how much time is left."""
@@ -106,6 +109,8 @@ def intervals(component: Component, targets: NDArray[np.bool_], clock: Clock, *,
         reach.proved[:] = True
         return reach
     program = WarmProgram(program_of(component), duals=False)
+    for sign in (1, -1):
+        _shake(component, program, reach, targets, sign, clock, whole)
     order = component.near_order()
     for target in order[targets[order]].tolist():
         ends = [_end(component, program, reach, target, sign, clock, float(need[target]), whole) for sign in (1, -1)]
@@ -113,16 +118,49 @@ def intervals(component: Component, targets: NDArray[np.bool_], clock: Clock, *,
     return reach
 
 
+def _shake(
+    component: Component,
+    program: WarmProgram,
+    reach: Reach,
+    targets: NDArray[np.bool_],
+    sign: int,
+    clock: Clock,
+    whole: bool,
+) -> None:
+    """Move all cells whose bound no checked table touches yet, together, while that takes some more of them there."""
+    size, missing = len(targets), np.inf
+    while not clock.over:
+        bound = reach.high if sign > 0 else reach.low
+        left = targets & np.isfinite(bound) & ~_touches(reach, slice(None), sign)
+        if left.sum() < FEW or left.sum() > missing - WORTH:
+            return
+        missing = float(left.sum())
+        cost = np.zeros(size)
+        cost[left] = -1.0 / bound[left]
+        program.set_cost(cost)
+        clock.solves += 1
+        outcome = program.solve(time_limit=clock.left())
+        if not outcome.optimal or outcome.x is None:
+            return
+        reach.witness(component, np.clip(outcome.x, component.lower, component.upper), whole=whole)
+
+
+def _touches(reach: Reach, cells: int | slice, sign: int) -> NDArray[np.bool_]:
+    """Whether a checked table already goes as far as any can."""
+    bound, seen = (reach.high, reach.seen_high) if sign > 0 else (reach.low, reach.seen_low)
+    return np.asarray(sign * (bound[cells] - seen[cells]) <= CLOSE * np.maximum(1.0, np.abs(seen[cells])))
+
+
 def _end(
     component: Component, program: WarmProgram, reach: Reach, target: int, sign: int, clock: Clock, need: float, whole: bool
 ) -> bool:
     """Find one end of one interval; false where it could not be proved."""
-    bound, seen = (reach.high, reach.seen_high) if sign > 0 else (reach.low, reach.seen_low)
-    if sign * (bound[target] - seen[target]) <= CLOSE * max(1.0, abs(seen[target])):
+    if _touches(reach, target, sign):
         return True
     if clock.over:
         return False
     clock.solves += 1
+    bound, seen = (reach.high, reach.seen_high) if sign > 0 else (reach.low, reach.seen_low)
     outcome = program.maximise(target, sign, time_limit=clock.left())
     if outcome.optimal and outcome.x is not None:
         reach.witness(component, np.clip(outcome.x, component.lower, component.upper), whole=whole)

@@ -68,14 +68,16 @@ def _part(table: Table, part: System, troubled: NDArray[np.bool_]) -> dict[str, 
         met = (high >= up[cells] - slack) & (-low >= down[cells] - slack) & (high - low >= width[cells] * (1 - SHORT))
         held["PS1"] &= bool(kept[targets].all())
         held["PS1*"] &= bool(met[targets].all())
-        found = insider_pairs(component, targets & kept, exactness[cells] / scale, table.insiders(), clock, whole=whole)
+        found = insider_pairs(
+            component, targets & kept, exactness[cells] / scale, table.insiders(unlisted=True), clock, whole=whole
+        )
         held["PS2*"] &= not found.failed and not found.undecided
     return held
 
 
 def _told_in_one_equation(table: Table) -> bool:
     """Whether an equation leaves one insider with a single unknown cell, a sensitive one."""
-    insiders = table.insiders()
+    insiders = table.insiders(unlisted=True)
     if not insiders:
         return False
     rows = np.repeat(np.arange(len(insiders)), [len(group) for group in insiders])

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Table
 
-__all__ = ["Component", "System", "subsystem", "system"]
+__all__ = ["Component", "System", "graph", "subsystem", "system"]
 
 SHORT = 1e-6
 """A demand counts as met when it is missed by no more than this share of itself."""

@@ -8,6 +8,7 @@ knows beforehand.  A demand is met when some move takes its cell far enough.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Status, Table
 
-__all__ = ["Ask", "Demand", "Space", "demands", "hideable", "insider_demands", "preference"]
+__all__ = ["Ask", "Demand", "Space", "demands", "hideable", "preference"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,25 +81,6 @@ def demands(table: Table, hidden: Bools | None = None) -> tuple[Demand, ...]:
     return tuple(Demand(cell=int(c), up=float(up[c]), down=float(down[c]), width=float(width[c])) for c in cells)
 
 
-def insider_demands(table: Table, space: Space, hidden: Bools, loose: Bools) -> Iterator[Demand]:
-    """What contributors who know ``hidden`` cells must not learn: the other primaries, exactly.
-
-    Only primaries tied to a known cell by a chain of equations through ``loose`` cells are asked for; the others look
-    the same to an insider as to everybody.
-    """
-    more = hidden & (table.status == Status.OPEN)
-    status = np.where(more, Status.SECONDARY, table.status).astype(np.int8)
-    wide = table.exactness()
-    primary = np.flatnonzero(table.primary)
-    part = space.parts(loose | ~table.listed)
-    for group in table.replace(status=status).insiders():
-        knows = tuple(int(cell) for cell in group)
-        near = set(part[group].tolist())
-        for cell in primary:
-            if int(part[cell]) in near and int(cell) not in knows:
-                yield Demand(cell=int(cell), knows=knows, width=float(wide[cell]))
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Space:
     """All moves: ``matrix @ d == 0`` with one column a cell and, behind them, one a further published fact.
@@ -159,6 +141,15 @@ class Space:
 
     def rising(self, loose: Bools, far: float) -> Bools:
         """Cells that certainly can move up by ``far`` while all loose cells may: a finest cell with all totals above it."""
+        raised, balanced = self._raised
+        open_by = self.spread(loose.astype(float)) > 0
+        free = self.slack_rise + np.where(open_by, self.rise, 0.0) >= far
+        unhindered = (~free).astype(float) @ raised == 0
+        return np.asarray((raised @ (balanced & unhindered).astype(float))[: self.cells] > 0)
+
+    @functools.cached_property
+    def _raised(self) -> tuple[sparse.csc_array, Bools]:
+        """A column for each finest cell: the cell with all totals above it; and whether these moving as one is a move."""
         above = (self.matrix < 0).astype(float).T @ (self.matrix > 0).astype(float)
         columns = self.matrix.shape[1]
         leaves = np.flatnonzero(np.diff(sparse.csc_array(self.matrix < 0).indptr) == 0)
@@ -168,11 +159,7 @@ class Space:
             more = ((raised + above @ grown) > 0).astype(float)
             grown, raised = sparse.csc_array(more - raised), sparse.csc_array(more)
             grown.eliminate_zeros()
-        open_by = self.spread(loose.astype(float)) > 0
-        free = self.slack_rise + np.where(open_by, self.rise, 0.0) >= far
-        balanced = np.asarray(abs(self.matrix @ raised).sum(axis=0)).ravel() == 0
-        unhindered = (~free).astype(float) @ raised == 0
-        return np.asarray((raised @ (balanced & unhindered).astype(float))[: self.cells] > 0)
+        return raised, np.asarray(abs(self.matrix @ raised).sum(axis=0)).ravel() == 0
 
     def parts(self, loose: Bools) -> Integers:
         """The number of the connected part each loose cell lies in, -1 for the others; equations tie cells together."""

@@ -29,7 +29,8 @@ class ExactSuppression:
 
     Guards against: everything the audit of a table looks for: narrow intervals, insiders, sensitive sums.
     Does not guard against: knowledge that the intruder's assumptions do not declare.  Meant for tables of some
-    hundred cells; when time runs out the best pattern found is returned, never less protected, only dearer.
+    hundred cells; when time runs out the best pattern so far is returned, no less protected and no dearer than what
+    elimination and its repair hide.  A limit too short even for these leaves an "unfinished" pattern to audit and repair.
     """
 
     NAME: ClassVar[str] = "exact-suppression"

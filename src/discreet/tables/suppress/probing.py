@@ -9,6 +9,7 @@ from scipy import sparse
 
 from discreet.errors import SolverError
 from discreet.model.contributions import Floats, Integers
+from discreet.model.table import Bools
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
 from discreet.tables.suppress.attackers import Ask, Space
@@ -57,6 +58,13 @@ class Moves:
         self._rows[self._next] = move
         self._next += 1
 
+    def without(self, cell: int) -> Moves:
+        """Those that leave a cell alone."""
+        left = Moves(self._rows.shape[1])
+        left._rows = self._rows[self._rows[:, cell] == 0]
+        left._next = len(left._rows)
+        return left
+
     def answer(self, ask: Ask, stretch: float = 1.0) -> bool:
         """Whether a single move goes far enough and leaves alone what is known."""
         far = self._rows[:, ask.cell]
@@ -68,14 +76,22 @@ class Moves:
 
 
 class Prober:
-    """One linear program over all moves of a space, kept warm between questions."""
+    """One linear program over all moves of a space, or of its ``loose`` cells alone, kept warm between questions."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, loose: Bools | None = None) -> None:
         self.space = space
-        columns = space.matrix.shape[1]
-        self._every = np.arange(columns)
-        zero = np.zeros(columns)
-        self._program = WarmProgram(Program.of(zero, space.matrix, 0.0, 0.0, lower=zero, upper=zero), method="dual")
+        may = (
+            np.ones(len(space.owner), bool) if loose is None else (space.owner < 0) | (space.slack_rise + space.slack_fall > 0)
+        )
+        self._columns = np.flatnonzero(may if loose is None else may | (space.spread(loose.astype(float)) > 0))
+        self._column = np.full(len(space.owner), -1)
+        self._column[self._columns] = np.arange(len(self._columns))
+        matrix = space.matrix if loose is None else sparse.csr_array(space.matrix[:, self._columns])
+        self._rows = np.flatnonzero(np.diff(matrix.indptr))
+        self._every = np.arange(len(self._columns))
+        zero = np.zeros(len(self._columns))
+        program = Program.of(zero, matrix[self._rows], 0.0, 0.0, lower=zero, upper=zero)
+        self._program = WarmProgram(program, method="dual")
 
     def ask(self, ask: Ask, amount: Floats, *, most: float = _FAR) -> Probe:
         """How much of the need is reached when each cell is hidden by ``amount`` (0 to 1).
@@ -91,14 +107,22 @@ class Prober:
             up, down = rise.copy(), fall.copy()
             side = up if sign > 0 else down
             side[ask.cell] = min(side[ask.cell], missing)
-            self._program.set_bounds(self._every, -down, up)
-            found = self._program.maximise(ask.cell, float(sign))
+            self._program.set_bounds(self._every, -down[self._columns], up[self._columns])
+            found = self._program.maximise(int(self._column[ask.cell]), float(sign))
             if found.x is None or found.row_dual is None:
                 raise SolverError("suppression", f"a linear program ended as {found.status!r}", "try another solver version")
             reach += found.objective
-            moves.append(found.x[: self.space.cells] * ask.need)
-            prices.append(found.row_dual)
+            moves.append(self._spread(found.x)[: self.space.cells] * ask.need)
+            price = np.zeros(self.space.matrix.shape[0])
+            price[self._rows] = found.row_dual
+            prices.append(price)
         return Probe(reach=reach, moves=tuple(moves), prices=tuple(prices))
+
+    def _spread(self, found: Floats) -> Floats:
+        """What was found, over all columns of the space."""
+        out = np.zeros(len(self._column))
+        out[self._columns] = found
+        return out
 
     def immovable(self, cells: Integers, width: Floats, amount: Floats) -> Integers:
         """Those of the ``cells`` whose interval stays narrower than ``width`` (an array over all cells) under a pattern.
@@ -113,10 +137,10 @@ class Prober:
             rise, fall = self.space.capacities(amount, need, _SHAKEN)
             cost = np.zeros(len(rise))
             cost[left] = draw.choice([-1.0, 1.0], len(left)) * draw.uniform(0.5, 1.0, len(left))
-            self._program.set_cost(cost)
-            self._program.set_bounds(self._every, -fall, rise)
+            self._program.set_cost(cost[self._columns])
+            self._program.set_bounds(self._every, -fall[self._columns], rise[self._columns])
             found = self._program.solve()
-            still = left if found.x is None else left[np.abs(found.x[left]) * need < width[left]]
+            still = left if found.x is None else left[np.abs(self._spread(found.x)[left]) * need < width[left]]
             if len(still) > len(left) / 2:
                 left = still
                 break

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain, islice
 
 import numpy as np
@@ -16,9 +15,10 @@ from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 from discreet.solve.highs import WarmProgram, solve
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable, insider_demands, preference
+from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable, preference
 from discreet.tables.suppress.gauss import GaussSuppression
 from discreet.tables.suppress.opening import Opener, refusal
+from discreet.tables.suppress.pairs import insider_demands, unmet_insiders
 from discreet.tables.suppress.probing import TOLERANCE, Cut, Moves, Prober, cut_of, row_prices
 from discreet.tables.suppress.unions import Union, failing, mend, union_refusal
 
@@ -30,7 +30,10 @@ _VIOLATED = 1e-4
 _AT_ONCE = 20
 _COARSE = 0.05
 _MOST_ASKED = 5000
-_PATIENCE = 10.0
+_AT_LEAST = 1.0
+"""So many seconds there are for the first pattern in any case."""
+_NEAR = 100.0
+"""Moves of so many times the need are tried first; that is quicker than moves without end, and mostly enough."""
 
 
 class _TimeUpError(Exception):
@@ -39,7 +42,10 @@ class _TimeUpError(Exception):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """The pattern a search ended with, whether it is proved ("optimal", "within gap" or "best so far"), and the work done."""
+    """The pattern a search ended with, the work done, and whether it is proved ("optimal", "within gap" or "best so far").
+
+    "unfinished": time was up before there was a pattern that meets every demand.
+    """
 
     hidden: Bools
     outcome: str
@@ -66,20 +72,25 @@ class Search:
         self.seen: set[bytes] = set()
         self.programs = 0
         self.stuck: NotProtectedError | None = None
+        self.mending, self.unmended = self.fixed, False
 
     def run(self) -> Found:
         """Search until the optimum is proved or time is up; NotProtectedError where there is no pattern."""
-        self._check_feasible()
-        asks = [ask for demand in islice(self._first_demands(), _MOST_ASKED) for ask in demand.asks()]
-        for ask in asks:
-            if not ask.knows:
-                self._start_cuts(ask)
-        best = self._completed(GaussSuppression().apply(self.table).secondary)
-        relaxed, bound = self._relax(asks)
-        if time.perf_counter() < self.deadline:
-            other = self._completed(relaxed >= 0.5)
+        best, bound = self._start(), 0.0
+        if not self.late:
+            asks = [ask for demand in islice(self._first_demands(), _MOST_ASKED) for ask in demand.asks()]
+            for ask in asks:
+                if not ask.knows and not self.late:
+                    self._start_cuts(ask)
+            relaxed, bound = self._relax(asks)
+            other = None if relaxed is None else self._completed(relaxed >= 0.5, self.deadline)
             best = min((p for p in (best, other) if p is not None), key=self._paid, default=None)
         return self._integer(best, bound)
+
+    @property
+    def late(self) -> bool:
+        """No time is left."""
+        return time.perf_counter() >= self.deadline
 
     # ---------------------------------------------------------------- demands
 
@@ -87,30 +98,26 @@ class Search:
         yield from demands(self.table)
         yield from insider_demands(self.table, self.space, self.table.suppressed, self.fixed | self.choice)
 
-    def _check_feasible(self) -> None:
-        unmet: list[Demand] = []
-        until = time.perf_counter() + (self.deadline - time.perf_counter()) / 4
-        with suppress(_TimeUpError):
-            unmet.extend(ask.demand() for ask in self._wrong(self._first_demands(), self.fixed | self.choice, until))
-        if unmet:
-            raise refusal(self.table, self.method, unmet)
-
     def _unmet(self, hidden: Bools, until: float) -> Iterator[Ask]:
         """The questions that a pattern of hidden cells (with the suppressed ones) answers wrongly."""
-        pattern = hidden | self.fixed
-        insiders = insider_demands(self.table, self.space, hidden | self.table.suppressed, pattern)
-        return self._wrong(chain(demands(self.table, hidden), insiders), pattern, until)
+        prober, moves = Prober(self.space, hidden | self.fixed), Moves(self.space.cells)
+        return self._wrong(self._asked(hidden, until), hidden, until, prober, moves)
 
-    def _wrong(self, asked: Iterable[Demand], pattern: Bools, until: float) -> Iterator[Ask]:
-        moves, amount = Moves(self.space.cells), pattern.astype(float)
+    def _asked(self, hidden: Bools, until: float) -> Iterator[Demand]:
+        insiders = unmet_insiders(self.table, self.space, hidden | self.table.suppressed, until)
+        return chain(demands(self.table, hidden), insiders)
+
+    def _wrong(self, asked: Iterable[Demand], hidden: Bools, until: float, prober: Prober, moves: Moves) -> Iterator[Ask]:
+        """Those of the questions; ``moves`` are known to be possible under the pattern, and more are found on the way."""
+        amount = (hidden | self.fixed).astype(float)
         for ask in (ask for demand in asked for ask in demand.asks()):
             if time.perf_counter() > until:
                 raise _TimeUpError
             if not moves.answer(ask):
-                probe = self.prober.ask(ask, amount)
+                probe = prober.ask(ask, amount, most=_NEAR)
                 for move in probe.moves:
                     moves.add(move)
-                if probe.reach < 1 - TOLERANCE:
+                if probe.reach < 1 - TOLERANCE and prober.ask(ask, amount).reach < 1 - TOLERANCE:
                     yield ask
 
     # ---------------------------------------------------------------- cuts
@@ -188,8 +195,8 @@ class Search:
 
     # ---------------------------------------------------------------- the two phases
 
-    def _relax(self, asks: list[Ask]) -> tuple[Floats, float]:
-        """The fractional optimum and its cost, once no question yields a violated cut (or half of the time is gone).
+    def _relax(self, asks: list[Ask]) -> tuple[Floats | None, float]:
+        """The fractional optimum, once no question yields a violated cut (None if half of the time goes by), and a bound.
 
         After some new cuts the program is solved again; the round of questions goes on where it was left.
         """
@@ -198,9 +205,9 @@ class Search:
         master = WarmProgram(Program(self.cost[self.columns], *self._matrix(0), *self._box()), method="dual")
         turn, quiet = 0, 0
         while quiet < len(asks) and time.perf_counter() < until:
-            found = master.solve()
+            found = master.solve(time_limit=until - time.perf_counter())
             self.programs += 1
-            if found.x is None:
+            if found.x is None or not found.optimal:
                 break
             amount[self.columns], bound = np.clip(found.x, 0.0, 1.0), found.objective
             have, moves = len(self.rows), Moves(self.space.cells)
@@ -210,7 +217,7 @@ class Search:
                 turn = (turn + 1) % len(asks)
             if len(self.rows) > have:
                 master.add_rows(*self._matrix(have))
-        return amount, bound
+        return amount if quiet >= len(asks) else None, bound
 
     def _integer(self, best: Bools | None, bound: float) -> Found:
         """Integer programs with all cuts so far, first to a coarse gap, until the best pattern is proved or time is up."""
@@ -243,7 +250,15 @@ class Search:
         if best is None:
             raise self.stuck or NotProtectedError(self.method, "no pattern protects every cell", "force fewer cells")
         gap = max(0.0, (paid - bound) / paid) if paid > 0 else 0.0
-        outcome = "optimal" if gap <= 1e-7 else "within gap" if gap <= self.gap + 1e-7 else "best so far"
+        outcome = (
+            "unfinished"
+            if self.unmended
+            else "optimal"
+            if gap <= 1e-7
+            else "within gap"
+            if gap <= self.gap + 1e-7
+            else "best so far"
+        )
         return Found(hidden=best, outcome=outcome, gap=gap, cuts=len(self.rows), programs=self.programs)
 
     def _cut_off(self, hidden: Bools) -> bool:
@@ -256,7 +271,8 @@ class Search:
         except _TimeUpError:
             return True
         for ask in asks:
-            self._separate(ask, amount, whole=True)
+            if not self.late:
+                self._separate(ask, amount, whole=True)
         for union in unions:
             self._union_cut(union, hidden)
         return bool(asks or unions)
@@ -283,40 +299,49 @@ class Search:
 
     # ---------------------------------------------------------------- a pattern in any case
 
-    def _completed(self, begin: Bools) -> Bools | None:
+    def _start(self) -> Bools | None:
+        """The first pattern: what elimination leaves open is mended; ``unmended`` where there is no time even for that."""
+        begin = GaussSuppression().apply(self.table).secondary
+        until = max(self.deadline, time.perf_counter() + _AT_LEAST)
+        best = self._completed(begin, until)
+        self.unmended = best is None and time.perf_counter() >= until
+        return self.mending if self.unmended else best
+
+    def _completed(self, begin: Bools, until: float) -> Bools | None:
         """A pattern that meets every demand, from a beginning; superfluous cells are taken out again, dearest first.
 
-        This may outlast the deadline by a little, so that there is a pattern at all.  None where it gets stuck.
+        None where it gets stuck or time is up; ``mending`` is how far it came.
         """
-        hidden, until = (begin & self.choice) | self.table.suppressed, self.deadline + _PATIENCE
+        self.mending = (begin & self.choice) | self.table.suppressed
         try:
-            while not self._passes(hidden, until):
-                more = self._improved(hidden, begin, until)
+            while wrong := self._faults(self.mending, until):
+                more = self._improved(self.mending, begin, *wrong, until)
                 if more is None:
                     return None
-                hidden = more
+                self.mending = more
         except _TimeUpError:
-            return hidden
-        extra = np.flatnonzero(hidden & self.choice)
-        for cell in extra[np.lexsort((extra, -self.cost[extra]))]:
-            hidden[cell] = False
-            try:
-                hidden[cell] = not self._passes(hidden, self.deadline)
-            except _TimeUpError:
-                hidden[cell] = True
-                break
-        return hidden
+            return None
+        return self._pruned(self.mending, (time.perf_counter() + self.deadline) / 2)
 
-    def _improved(self, hidden: Bools, begin: Bools, until: float) -> Bools | None:
+    def _faults(self, hidden: Bools, until: float) -> tuple[list[Ask], list[Union]] | None:
+        """The questions and the sums that a pattern gets wrong; None where it gets none wrong."""
+        asks, unions = list(self._unmet(hidden, until)), self._failing(hidden)
+        most: dict[tuple[int, tuple[int, ...]], float] = {}
+        for ask in asks:
+            most[ask.cell, ask.knows] = max(ask.need, most.get((ask.cell, ask.knows), 0.0))
+        asks.sort(key=lambda ask: (-most[ask.cell, ask.knows], ask.cell, ask.knows))
+        return (asks, unions) if asks or unions else None
+
+    def _improved(self, hidden: Bools, begin: Bools, asks: list[Ask], unions: list[Union], until: float) -> Bools | None:
         """More hidden cells, or the beginning again without cells that are known exactly whatever is hidden."""
         opener = Opener(self.space, hidden, self.choice, self.cost, self.table)
-        lost = [ask for ask in self._unmet(hidden, until) if not opener.answer(ask)]
+        lost = [ask for ask in asks if time.perf_counter() < until and not opener.answer(ask)]
         if useless := [ask.cell for ask in lost if self.choice[ask.cell]]:
             self.choice[useless] = False
             return (begin & self.choice) | self.table.suppressed
         if lost:
             raise refusal(self.table, self.method, [ask.demand() for ask in lost])
-        for union in self._failing(opener.hidden):
+        for union in unions:
             more = mend(self.table, opener.hidden, opener.choice, self.cost, union)
             if more is None:
                 self.stuck = union_refusal(self.table, self.method, opener.hidden, [union])
@@ -326,5 +351,30 @@ class Search:
             opener.hidden[self.choice] = True
         return None if (opener.hidden == hidden).all() else opener.hidden
 
-    def _passes(self, hidden: Bools, until: float) -> bool:
-        return not self._failing(hidden) and next(self._unmet(hidden, until), None) is None
+    def _pruned(self, hidden: Bools, until: float) -> Bools:
+        """Without the cells, dearest first, that a pattern can do without, as far as time allows."""
+        extra, moves = np.flatnonzero(hidden & self.choice), Moves(self.space.cells)
+        prober = Prober(self.space, hidden | self.fixed)
+        for cell in extra[np.lexsort((extra, -self.cost[extra]))]:
+            left, hidden[cell] = moves.without(cell), False
+            try:
+                hidden[cell] = not self._does_without(cell, hidden, until, prober, left)
+            except _TimeUpError:
+                hidden[cell] = True
+                break
+            moves = moves if hidden[cell] else left
+        return hidden
+
+    def _does_without(self, cell: int, hidden: Bools, until: float, prober: Prober, moves: Moves) -> bool:
+        """Whether a pattern still meets every demand after a cell was taken out; what fails most often is asked first."""
+        matrix = abs(self.space.matrix)
+        rows = matrix[matrix[:, [cell]].indices]
+        loose = self.space.spread((hidden | self.fixed).astype(float)) + (self.space.owner < 0)
+        if (rows @ loose == 1).any():
+            return False
+        near = np.isin(np.arange(self.table.cells), rows.indices)
+        asked = (demand for demand in demands(self.table, hidden) if near[demand.cell])
+        unions = failing(self.table, hidden, only=cell) if self.table.intruder.unions else []
+        return not unions and all(
+            next(self._wrong(some, hidden, until, prober, moves), None) is None for some in (asked, self._asked(hidden, until))
+        )

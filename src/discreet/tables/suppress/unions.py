@@ -39,12 +39,17 @@ def relations(table: Table) -> Iterator[tuple[Integers, Floats, int]]:
             yield np.asarray(matrix.indices[part], np.int64), matrix.data[part], int(frame)
 
 
-def failing(table: Table, hidden: Bools) -> list[Union]:
-    """Every equation whose hidden cells, two or more and one of them primary, stand on one side with a sensitive sum."""
+def failing(table: Table, hidden: Bools, *, only: int | None = None) -> list[Union]:
+    """Every equation whose hidden cells, two or more and one of them primary, stand on one side with a sensitive sum.
+
+    ``only`` those equations that a given cell has to do with.
+    """
     loose = hidden | table.unknown
     found = []
     for cells, factors, frame in relations(table) if table.rules else ():
         inside = loose[cells]
+        if only is not None and frame != only and only not in cells:
+            continue
         if inside.sum() < 2 or not table.primary[cells[inside]].any() or (frame >= 0 and loose[frame]):
             continue
         if len(set(factors[inside].tolist())) == 1 and not _waved(table, cells[~inside]):
