@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import io
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -36,6 +39,10 @@ MOST_FINDINGS = 20
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _stop)  # as for Ctrl-C: nothing may stay in temporary folders
+    if isinstance(sys.stdout, io.TextIOWrapper):  # codes may have letters that the terminal does not know
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         given = _parser().parse_args(argv)
     except SystemExit as stop:
@@ -59,6 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN
 
 
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def _parser() -> argparse.ArgumentParser:
     about = "From confidential microdata to tables that are proved safe to publish."
     parser = argparse.ArgumentParser(prog="discreet", description=about)
@@ -74,9 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("source", help="a plan (its suppression methods are left out), or a csv file with one line a cell")
     audit.add_argument("--spanning", nargs="+", default=[], metavar="COLUMN", help="the spanning variables of the csv file")
     audit.add_argument("--hierarchy", action="append", default=[], metavar="COLUMN=FILE", help="the code tree of a column")
+    audit.add_argument("--total", metavar="CODE", help="the code of the totals ('Total' by default)")
     for role, text in AUDIT_COLUMNS.items():
         audit.add_argument(f"--{role}", metavar="COLUMN", help=f"the column of the csv file with {text}")
-    audit.add_argument("--time-limit", type=float, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
+    audit.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
     audit.set_defaults(command=_audit)
 
     methods = commands.add_parser("methods", help="list the methods, or explain one")
@@ -92,7 +104,17 @@ def _parser() -> argparse.ArgumentParser:
 def _common(parser: argparse.ArgumentParser, out: str | None = None) -> None:
     text = f"the folder for release and report (default: {out or 'the name of the plan and -output'})"
     parser.add_argument("--out", default=out, metavar="DIR", help=text)
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="seconds a table for audit and repair")
+    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table for audit and repair")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"takes a number of seconds above 0, not {text!r}")
+    return seconds
 
 
 # -------------------------------------------------------------------- run
@@ -110,17 +132,20 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _execute(plan: Path, out: str | None, time_limit: float | None) -> int:
-    from discreet.plan.run import run_plan, staged, write_release
+    from discreet.plan.read import read_plan
+    from discreet.plan.run import check_out, run_plan, staged, write_release
 
     target = Path(out or f"{plan.stem}-output")
-    run = run_plan(plan, time_limit=time_limit, progress=_progress())
+    checked = read_plan(plan)
+    check_out(checked, target)
+    run = run_plan(checked, time_limit=time_limit, progress=_progress())
     with staged(target, stale=[*run.file_names, "report.html", "report.json"]) as folder:
         write_release(run, folder)
         _write_report(run, folder)
         written = sorted(file.name for file in folder.iterdir())
     for one in run.tables:
         print(_summary(one))
-    print(f"written to {target.name}: {', '.join(written)}")
+    print(f"written to {target}: {', '.join(written)}")
     for one in run.refused:
         print(f"discreet: {one.name} is refused: {one.refusal}", file=sys.stderr)
     return NOT_PROTECTED if run.refused else 0
@@ -147,7 +172,7 @@ def _summary(one: Any) -> str:
 
 
 def _progress() -> Callable[[str], None] | None:
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return None
     return lambda text: print(f"· {text}", file=sys.stderr, flush=True)
 
@@ -173,8 +198,8 @@ def _audit(given: argparse.Namespace) -> int:
 
 def _tables(given: argparse.Namespace) -> list[tuple[str, Any]]:
     columns = {role.replace("-", "_"): getattr(given, role.replace("-", "_")) for role in AUDIT_COLUMNS}
-    columns = {role: column for role, column in columns.items() if column is not None}
-    if Path(given.source).suffix == ".toml":
+    columns = {role: column for role, column in (*columns.items(), ("total", given.total)) if column is not None}
+    if Path(given.source).suffix.lower() == ".toml":
         useless = [*columns, *(["spanning"] if given.spanning else []), *(["hierarchy"] if given.hierarchy else [])]
         if useless:
             raise ParameterError("audit", f"{some(useless)} cannot be given beside a plan", "the plan says it")
@@ -185,9 +210,12 @@ def _tables(given: argparse.Namespace) -> list[tuple[str, Any]]:
     if not given.spanning:
         raise ParameterError("audit", "no spanning variable is named", "--spanning nace region")
     pairs = [pair.partition("=")[::2] for pair in given.hierarchy]
-    for column, _ in pairs:
-        if column not in given.spanning:
-            raise ParameterError("audit", f"--hierarchy is given for {column!r}{near(column, given.spanning)}", "COLUMN=FILE")
+    for column, file in pairs:
+        if column not in given.spanning or not file:
+            trouble = (
+                f"--hierarchy is given for {column!r}{near(column, given.spanning)}" if file else "--hierarchy names no file"
+            )
+            raise ParameterError("audit", trouble, "--hierarchy COLUMN=FILE, with one of the spanning variables")
     trees = {column: read_hierarchy(Path(file)) for column, file in pairs}
     kind = "magnitude" if given.n else "frequency"
     spanning = {column: trees.get(column) for column in given.spanning}

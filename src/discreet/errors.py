@@ -82,7 +82,9 @@ class NotProtectedError(SdcError):
 
 def near(word: str, known: Iterable[str]) -> str:
     """``" (did you mean 'x'?)"`` for the closest of the known words, or an empty string."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    listed = list(known)
+    matches = [other for other in listed if other.casefold() == word.casefold()]
+    matches += get_close_matches(word, listed, n=1, cutoff=0.6)
     return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 

@@ -139,16 +139,15 @@ def _frozen(value: Any) -> Any:
 
 
 def _kind(hint: Any) -> str:
-    if hint is type(None):
-        return "nothing"
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return " or ".join(_kind(arg) for arg in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
         inner = [_kind(arg) for arg in typing.get_args(hint) if arg is not Ellipsis]
-        return f"list of {inner[0]}" if len(inner) == 1 else f"[{', '.join(inner)}]"
+        listed = "list" if inner[0] == "anything" else f"list of {inner[0]}"
+        return listed if len(inner) == 1 else f"[{', '.join(inner)}]"
     if typing.get_origin(hint) in (dict, Mapping):
         return "table of settings"
-    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    names = {int: "whole number", float: "number", str: "text", bool: "true or false", type(None): "nothing", Any: "anything"}
     return names.get(hint, getattr(hint, "__name__", str(hint)))
 
 
@@ -179,7 +178,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def _problem(method: type, field: dataclasses.Field[Any], value: Any) -> str:
     hint = typing.get_type_hints(method)[field.name]
     if not _fits(value, hint):
-        return f"takes {_kind(hint)}, not {type(value).__name__}"
+        return f"takes {_kind(hint)}, not {value if isinstance(value, float) else type(value).__name__}"
     choices = field.metadata.get("choices", ())
     words = [item for item in (value if isinstance(value, tuple | list) else (value,)) if isinstance(item, str)]
     for word in words:

@@ -64,6 +64,7 @@ class Given:
     table: str = 'spanning = ["region", "branch"]\nresponse = "turnover"'
     methods: str = '[{ method = "min-frequency", n = 3 }, { method = "p-percent", p = 10 }, { method = "gauss-suppression" }]'
     more: str = ""
+    prefix: str = ""
     plan: bytes | None = None
     files: dict[str, bytes] = field(default_factory=dict)
 
@@ -75,7 +76,7 @@ class Given:
         if self.records:
             lines = [self.delimiter.join(self.records[0])]
             lines += [self.delimiter.join(row.values()) for row in self.records]
-            (self.folder / "records.csv").write_bytes(("\n".join(lines) + "\n").encode(self.encoding))
+            (self.folder / "records.csv").write_bytes((self.prefix + "\n".join(lines) + "\n").encode(self.encoding))
         for name, content in self.files.items():
             (self.folder / name).write_bytes(content)
         microdata = f"[microdata]\n{self.microdata}\n" if self.microdata else ""
@@ -138,9 +139,47 @@ def _(given: Given) -> None:
     given.records[4]["weight"] = "1,5"
 
 
+@case("first line blank")
+def _(given: Given) -> None:
+    given.prefix = "\n"
+
+
+@case("delimiter of two characters")
+def _(given: Given) -> None:
+    given.microdata += '\ndelimiter = ";;"'
+
+
+@case("columns that differ in case only")
+def _(given: Given) -> None:
+    given.column("Region", "N")
+
+
+@case("file that is no text")
+def _(given: Given) -> None:
+    given.encoding = "utf-16-le"
+
+
+@case("lines that end in several ways")
+def _(given: Given) -> None:
+    given.prefix = "unit,group,region,branch,turnover,weight\r\nu0,g0,N,A,1,1\r\n"
+
+
+@case("fixed-width column from position 0")
+def _(given: Given) -> None:
+    given.microdata += "\ncolumns = [['unit', 0, 4], ['region', 5, 1], ['branch', 6, 1], ['turnover', 7, 6]]"
+
+
 @case("output folder that is a file")
 def _(given: Given) -> None:
     given.files["out"] = b""
+
+
+@case("output that would replace the input")
+def _(given: Given) -> None:
+    given.folder.joinpath("out").mkdir()
+    give(given, TABLE)
+    given.files["out/small.parquet"] = given.files.pop("table.csv")
+    given.table = given.table.replace("table.csv", "out/small.parquet")
 
 
 # -------------------------------------------------------------------- the plan
@@ -179,6 +218,11 @@ def _(given: Given) -> None:
 @case("parameter outside its limits")
 def _(given: Given) -> None:
     given.methods = '[{ method = "p-percent", p = 0 }]'
+
+
+@case("entry of the wrong kind")
+def _(given: Given) -> None:
+    given.table = 'spanning = ["region", 2]\nresponse = "turnover"'
 
 
 @case("several problems at once")
@@ -237,6 +281,18 @@ def _(given: Given) -> None:
     given.records[5]["turnover"] = "n.a."
 
 
+@case("commas that may mark thousands")
+def _(given: Given) -> None:
+    given.delimiter = ";"
+    given.column("turnover", lambda i, _: f"{1 + i},500")
+
+
+@case("points that mark thousands")
+def _(given: Given) -> None:
+    given.delimiter = ";"
+    given.column("turnover", lambda i, _: "1.500" if i == 3 else f"{1 + i},50")
+
+
 @case("missing response value")
 def _(given: Given) -> None:
     given.records[5]["turnover"] = ""
@@ -248,6 +304,11 @@ def _(given: Given) -> None:
     turnover = "CASE WHEN i = 3 THEN 'NaN'::DOUBLE ELSE i END AS turnover"
     rows = f"SELECT 'N' AS region, 'A' AS branch, {turnover} FROM range(9) AS records(i)"
     duckdb.sql(f"COPY ({rows}) TO '{given.folder / 'records.parquet'}' (FORMAT parquet)")
+
+
+@case("NaN as text")
+def _(given: Given) -> None:
+    given.records[5]["turnover"] = "NaN"
 
 
 @case("missing code")
@@ -265,6 +326,12 @@ def _(given: Given) -> None:
 def _(given: Given) -> None:
     given.microdata += '\nweight = "weight"'
     given.records[5]["weight"] = ""
+
+
+@case("word that is no request code")
+def _(given: Given) -> None:
+    given.microdata += '\nrequest = "asked"'
+    given.column("asked", lambda i, _: "no" if i == 4 else "0")
 
 
 @case("values of 30 digits")
@@ -330,6 +397,11 @@ def _(given: Given) -> None:
     given.hierarchies = "[hierarchies]\nbranch = { columns = ['branch'], prefix_lengths = [1] }"
 
 
+@case("grouping that is no list")
+def _(given: Given) -> None:
+    given.hierarchies = "[hierarchies]\nbranch = { tree = { AB = ['A', 'B'], C = [] }, groupings = [{ G = 'AC' }] }"
+
+
 # -------------------------------------------------------------------- given tables
 
 TABLE = b"region,value,n,max1,status\nTotal,100,12,30,\nN,60,6,30,\nS,40,6,20,\n"
@@ -355,6 +427,21 @@ def _(given: Given) -> None:
 @case("given table with an unknown status")
 def _(given: Given) -> None:
     give(given, TABLE.replace(b"30,\n", b"30,Q\n"), ', status = "status"')
+
+
+@case("given table with numbers for statuses")
+def _(given: Given) -> None:
+    give(given, TABLE, ', status = "max1"')
+
+
+@case("given table whose total nobody declares")
+def _(given: Given) -> None:
+    give(given, TABLE.replace(b"Total", b"_T"))
+
+
+@case("given table with thousands marks")
+def _(given: Given) -> None:
+    give(given, b'region,value,n\nTotal,"3,500",12\nN,"1,200",6\nS,"2,300",6\n')
 
 
 @case("given table without what a rule needs")
@@ -416,6 +503,17 @@ def _(given: Given) -> None:
 
 
 # -------------------------------------------------------------------- odd, and all right
+
+
+@case("column of row names without a name")
+def _(given: Given) -> None:
+    given.records = [{"": str(i), **row} for i, row in enumerate(given.records)]
+
+
+@case("byte order mark beside a declared encoding")
+def _(given: Given) -> None:
+    given.microdata += '\nencoding = "utf-8"'
+    given.encoding = "utf-8-sig"
 
 
 @case("one record")

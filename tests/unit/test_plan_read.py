@@ -196,8 +196,10 @@ def test_tables_of_one_response_are_protected_together(tmp_path: Path) -> None:
     more += f'\n[tables.by_size]\nspanning = ["size"]\nresponse = "turnover"\n{methods}\n'
     groups = plan_of(tmp_path, more).together()
     assert [[table.name for table in group] for group in groups] == [["turnover", "by_size"], ["counts"]]
-    filtered = more + "where = { legal = 'a' }\n"
-    assert len(plan_of(tmp_path, filtered).together()) == 3
+    (overlap,) = problems(tmp_path, more + "where = { legal = 'a' }\n")
+    assert "subtract one from the other" in overlap
+    other = more.replace('response = "turnover"', "response = \"turnover\"\nwhere = { legal = ['b', 'c'] }", 1)
+    assert len(plan_of(tmp_path, other + "where = { legal = 'a' }\n").together()) == 3
     (problem,) = problems(tmp_path, more.replace("n = 4", "n = 3", 1))
     assert "protected together" in problem
     assert "the same methods" in problem

@@ -60,6 +60,13 @@ def test_a_plan_is_run_and_its_release_written(tmp_path: Path) -> None:
     assert run.versions["discreet"]
 
 
+def test_as_many_contributions_are_kept_as_the_rules_need(tmp_path: Path) -> None:
+    methods = '[{ method = "p-percent", p = 10, coalition = 5 }, { method = "dominance", n = 7, k = 99 }, "gauss-suppression"]'
+    (one,) = run_plan(plan(tmp_path, table("small", '["region", "branch"]', methods=methods)), tmp_path / "out").tables
+    assert one.table.contributions.ranks == 7
+    assert one.audit.safe
+
+
 def test_the_order_of_records_is_irrelevant(tmp_path: Path) -> None:
     lines = rows()
     run_plan(plan(tmp_path / "a", table("small", '["region", "branch"]'), lines=lines), tmp_path / "a" / "out")

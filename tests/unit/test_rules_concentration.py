@@ -236,7 +236,7 @@ def test_negative_contributions_can_be_refused(rule: Any) -> None:
 def test_a_rule_says_which_ranks_it_lacks() -> None:
     with pytest.raises(InputError, match="needs the 3 largest contributions of each cell; the table holds 2") as caught:
         PPercent(coalition=2).sensitive(cell(5, 4, 3, 2, ranks=2))
-    assert "top = 3" in caught.value.fix
+    assert "ranks = 3" in caught.value.fix
     with pytest.raises(InputError, match="needs the largest contribution of each cell; the table holds 0"):
         Dominance(n=1).sensitive(Contributions.of([5], [10]))
 
@@ -250,7 +250,7 @@ def test_ranks_that_no_cell_has_are_not_missed() -> None:
 def test_weights_below_one_need_more_ranks() -> None:
     with pytest.raises(InputError, match="too few in 1 cells") as caught:
         Dominance(n=2, weights="expand").sensitive(cell(9, 8, 7, w=[0.5, 0.5, 4], ranks=2))
-    assert "top = 3" in caught.value.fix
+    assert "ranks = 3" in caught.value.fix
 
 
 # -------------------------------------------------------------------- sums of hidden cells

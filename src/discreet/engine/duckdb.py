@@ -26,18 +26,21 @@ class Engine:
 
     def __init__(self, *, threads: int | None = None) -> None:
         spill = tempfile.mkdtemp(prefix="discreet-")
+        opened: list[Any] = []
+        self._finalizer = weakref.finalize(self, _close, opened, spill)
         settings: dict[str, Any] = {
             "temp_directory": spill,
             "autoinstall_known_extensions": False,
             "allow_community_extensions": False,
             "preserve_insertion_order": False,
+            "pandas_analyze_sample": 10**9,  # columns of mixed objects are read by all their rows, not by the first ones
         }
         if threads is not None:
             settings["threads"] = threads
         self._connection = duckdb.connect(":memory:", config=settings)
-        self._connection.execute("SET enable_progress_bar = false")
+        opened.append(self._connection)
+        self.run("SET enable_progress_bar = false")
         self._keep: list[Any] = []
-        self._finalizer = weakref.finalize(self, _close, self._connection, spill)
 
     def __repr__(self) -> str:
         return "Engine(duckdb)"
@@ -48,18 +51,21 @@ class Engine:
 
     def run(self, sql: str, *, where: str = "microdata") -> None:
         """Runs a statement.  A failure is reported without the engine's own text, which may quote records."""
-        try:
-            self._connection.execute(sql)
-        except duckdb.Error as error:
-            raise InputError(where, _reason(error), "check the column types, the delimiter and the encoding") from None
+        self._execute(sql, where)
 
     def fetch(self, sql: str, *, where: str = "microdata") -> dict[str, NDArray[Any]]:
         """The result of a query as one array a column; missing numbers become NaN, missing text None."""
+        columns = self._execute(sql, where, fetch=True)
+        return {name: _plain(column) for name, column in columns.items()}
+
+    def _execute(self, sql: str, where: str, *, fetch: bool = False) -> Any:
         try:
-            columns = self._connection.execute(sql).fetchnumpy()
+            result = self._connection.execute(sql)
+            return result.fetchnumpy() if fetch else None
+        except (RuntimeError, duckdb.InterruptException):  # what the engine makes of Ctrl-C
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise InputError(where, _reason(error), "check the column types, the delimiter and the encoding") from None
-        return {name: _plain(column) for name, column in columns.items()}
 
     def register(self, name: str, columns: Any) -> None:
         """Makes a frame, or a mapping of arrays, readable under this name."""
@@ -79,9 +85,12 @@ class Engine:
         return {str(row[0]): str(row[1]) for row in rows}
 
 
-def _close(connection: Any, spill: str) -> None:
-    connection.close()
-    shutil.rmtree(spill, ignore_errors=True)
+def _close(opened: list[Any], spill: str) -> None:
+    try:
+        for connection in opened:
+            connection.close()
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
 
 
 def _plain(column: Any) -> NDArray[Any]:
@@ -106,6 +115,8 @@ def _reason(error: duckdb.Error) -> str:
         return "numbers need more digits than 38; declare fewer decimals"
     if isinstance(error, duckdb.OutOfMemoryException):
         return "the records and their tables do not fit in memory and on the temporary disk"
+    if "state machine reached an invalid state" in text:
+        return "its lines do not all end alike, or a quote does not close"
     marker = "CSV Error on Line: "
     if marker in text:
         line = text.split(marker, 1)[1].split("\n", 1)[0]

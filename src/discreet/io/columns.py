@@ -14,7 +14,7 @@ import narwhals as nw
 
 from discreet.errors import InputError, near, some
 
-__all__ = ["Columns", "code_text", "is_path", "pick", "read_columns", "read_text"]
+__all__ = ["Columns", "as_frame", "code_text", "is_path", "pick", "read_columns", "read_text"]
 
 Columns = dict[str, list[Any]]
 DELIMITERS = (",", ";", "\t", "|")
@@ -58,13 +58,16 @@ def read_columns(
     delimiter: str | None = None,
     encoding: str | None = None,
     where: str = "frame",
+    row_names: bool = False,
 ) -> Columns:
     """The columns of a csv file (all fields as text), of any frame, or of a mapping of lists.
 
-    ``names`` names the columns of a file without a header line; ``delimiter`` is found where not given.
+    ``names`` names the columns of a file without a header line; ``delimiter`` is found where not given.  With
+    ``row_names`` the first column may lack a name, as R and pandas write it, and is then left out.
     """
     if is_path(source):
-        return _read_csv(Path(source), read_text(source, encoding=encoding), names, delimiter)
+        columns = _read_csv(Path(source), read_text(source, encoding=encoding), names, delimiter, row_names)
+        return {name: column for name, column in columns.items() if name}
     for option, given in (("column names", names), ("a delimiter", delimiter), ("an encoding", encoding)):
         if given is not None:
             raise InputError(where, f"{option} can be given for a file only, and the source is none", "leave it out")
@@ -101,19 +104,27 @@ def code_text(value: Any, where: str) -> str:
             return str(whole)
     except (TypeError, ValueError, OverflowError):
         return str(value)
-    raise InputError(where, f"code {value} is a broken number", "use text or whole numbers as codes")
+    raise InputError(where, "a code is a broken number", "use text or whole numbers as codes")
 
 
-def _from_frame(source: Any, where: str) -> Columns:
+def as_frame(source: Any, where: str) -> nw.DataFrame[Any]:
+    """Any frame behind one interface, collected; column names that stand twice are refused."""
     try:
         frame = nw.from_native(source)
     except TypeError:
         raise InputError(
             where, f"cannot read a {type(source).__name__}", "pass a path or a pandas, polars, pyarrow or DuckDB frame"
         ) from None
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    return {str(name): [None if _absent(value) else value for value in frame[name].to_list()] for name in frame.columns}
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", ()))]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(where, f"columns stand twice: {some(twice)}", "give each column a name of its own") from None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _from_frame(source: Any, where: str) -> Columns:
+    frame = as_frame(source, where)
+    return {str(one.name): [None if _absent(value) else value for value in one.to_list()] for one in frame.iter_columns()}
 
 
 def _absent(value: Any) -> bool:
@@ -124,7 +135,7 @@ def _absent(value: Any) -> bool:
         return True
 
 
-def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str | None) -> Columns:
+def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str | None, row_names: bool) -> Columns:
     first, _, _ = text.partition("\n")
     if not text.strip():
         raise InputError(path.name, "is empty", "check the file")
@@ -135,7 +146,7 @@ def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=found)
     header = list(names) if names is not None else next(reader)
     for place, name in enumerate(header, 1):
-        if not name or name in header[: place - 1]:
+        if (not name and not (row_names and place == 1)) or name in header[: place - 1]:
             trouble = f"column {name!r} stands twice" if name else f"column {place} has no name"
             raise InputError(path.name, f"{trouble} in the header line", "give each column a name of its own")
     lines = []

@@ -41,6 +41,7 @@ WORDS = {
     **dict.fromkeys(("e", "empty"), "empty"),
 }
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 EXACT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
 
 
@@ -87,7 +88,7 @@ def read_given(
     """
     _check_choices(kind=kind, totals=totals, on_nonadditive=on_nonadditive, empty=empty, decimal_mark=decimal_mark or ".")
     where = Path(source).name if is_path(source) else "table"
-    columns = read_columns(source, names=names, delimiter=delimiter, encoding=encoding, where=where)
+    columns = read_columns(source, names=names, delimiter=delimiter, encoding=encoding, where=where, row_names=True)
     given = _Given(columns, where, decimal_mark, [value, n, holdings, shadow, cost, lower, upper, *top])
     codes = given.codes(dict(spanning) if isinstance(spanning, Mapping) else dict.fromkeys(spanning), total, strip_codes)
     state = given.statuses(status, statuses or {})
@@ -95,15 +96,15 @@ def read_given(
     values = np.array([number / 10**found for number in exact.tolist()], float)
     counts = given.counts(n, kind, values, missing_n)
     contributors = given.floats(holdings, "holdings", counts)
+    given.check_totals(total, **codes, values=exact.tolist())
     lines = GivenLines(
-        **codes, value=exact, decimals=found, n=counts, holdings=contributors, status=state,
-        shadow=given.floats(shadow, "the shadow", values),
-        top=given.tops(top, contributors),
+        **codes, value=exact, decimals=found, n=counts, holdings=contributors, status=state, listed=np.ones(len(exact), bool),
+        shadow=given.floats(shadow, "the shadow", values), top=given.tops(top, contributors),
         cost=given.floats(cost, "the cost", np.abs(values)),
         **given.limits(lower, upper, lower_protection, upper_protection),
     )  # fmt: skip
-    about = {"name": name, "response": response or value, "kind": kind}
-    return given_table(lines, **about, totals=totals, on_nonadditive=on_nonadditive, empty=empty)
+    policies = {"totals": totals, "on_nonadditive": on_nonadditive, "empty": empty}
+    return given_table(lines, name=name, response=response or value, kind=kind, **policies)
 
 
 def _check_choices(**given: str) -> None:
@@ -130,10 +131,18 @@ class _Given:
         self.numeric = [name for name in numeric if name is not None and name in columns]
         self.comma = mark == "," if mark else self._decimal_comma()
         self.lines: list[str] = []
+        self.flat: list[str] = []
 
     def _decimal_comma(self) -> bool:
-        texts = [entry for name in self.numeric for entry in self.columns[name] if isinstance(entry, str)]
-        return any("," in text for text in texts) and not any("." in text for text in texts)
+        """Whether the numbers have decimal commas; refuses them where they may all be thousands marks."""
+        texts = [(name, entry.strip()) for name in self.numeric for entry in self.columns[name] if isinstance(entry, str)]
+        commas = [(name, text) for name, text in texts if "," in text]
+        if not commas or any("." in text for _, text in texts):
+            return False
+        if all(THOUSANDS.fullmatch(text) for _, text in commas):
+            trouble = "a comma before three digits may be a decimal comma or mark thousands"
+            raise InputError(f"column {commas[0][0]!r}", trouble, "say it: decimal_mark = ',' or decimal_mark = '.'")
+        return True
 
     def _name(self, line: int) -> str:
         return self.lines[line] if self.lines else f"line {line + 1}"
@@ -144,6 +153,7 @@ class _Given:
             raise InputError(self.where, "no spanning variable is named", "spanning = ['nace', 'region']")
         if total is not None and None not in trees.values():
             raise ParameterError("read_given.total", "is given although every hierarchy names its total", "leave it out")
+        self.flat = [name for name, tree in trees.items() if tree is None]
         flat_total = total or "Total"
         found, hierarchies, texts = [], [], []
         for name, tree in trees.items():
@@ -154,7 +164,8 @@ class _Given:
                 padded = {code.strip(): code for code in tree.codes}
                 text = [padded.get(code, code) for code in text]
             if tree is None:
-                tree = Hierarchy.flat(sorted({code for code in text if code and code != flat_total}), total=flat_total)
+                leaves = sorted({code for code in text if code and code != flat_total})
+                tree = Hierarchy.flat(leaves, total=flat_total, source=f"column {name!r}")
             texts.append([code or tree.total for code in text])
             found.append(tree.positions(texts[-1], variable=name))
             hierarchies.append(tree)
@@ -163,6 +174,34 @@ class _Given:
         ]
         codes = np.stack(found, axis=1).astype(np.int32)
         return {"variables": tuple(trees), "hierarchies": tuple(hierarchies), "codes": codes}
+
+    def check_totals(
+        self,
+        declared: str | None,
+        variables: Sequence[str],
+        hierarchies: Sequence[Hierarchy],
+        codes: NDArray[np.int32],
+        values: Sequence[int],
+    ) -> None:
+        """Refuses a code that is the sum of all others wherever it stands: a total that nobody declared would go unproved."""
+        for v, tree in enumerate(hierarchies):
+            if declared is not None or variables[v] not in self.flat or (codes[:, v] == 0).any():
+                continue
+            at = [tuple(line) for line in np.delete(codes, v, axis=1).tolist()]
+            sums: dict[tuple[int, ...], int] = dict.fromkeys(at, 0)
+            parts = dict.fromkeys(at, 0)
+            for where, value in zip(at, values, strict=True):
+                sums[where] += value
+                parts[where] += value != 0
+            found: dict[int, list[tuple[int, ...]]] = {}
+            for where, code, value in zip(at, codes[:, v].tolist(), values, strict=True):
+                found.setdefault(code, []).extend([where] if value and 2 * value == sums[where] else [])
+            filled = sum(1 for total in sums.values() if total)
+            for code, places in found.items():
+                if len(places) == filled and any(parts[where] > 2 for where in places):
+                    trouble = f"{tree.codes[code]!r} is the sum of all others wherever it stands, and not known as their total"
+                    mend = f"say so: total = {tree.codes[code]!r}; or total = {tree.total!r} where it is none"
+                    raise InputError(f"column {variables[v]!r}", trouble, mend)
 
     def statuses(self, column: str | None, own: Mapping[str, str]) -> Integers:
         """Each line's position in STATUSES."""
@@ -176,6 +215,8 @@ class _Given:
         words = WORDS | {word.strip().lower(): meaning for word, meaning in own.items()}
         texts = [code_text(entry, f"column {column!r}").strip() for entry in pick(self.columns, column, self.where, "statuses")]
         unknown = sorted({text for text in texts if text.lower() not in words})
+        if any(NUMBER.fullmatch(text.replace(",", ".")) for text in unknown):
+            raise InputError(f"column {column!r}", "holds numbers, not statuses", "name the column of S, U, M, P or E")
         if unknown:
             raise InputError(
                 f"column {column!r}",
@@ -312,7 +353,8 @@ def _number(entry: Any, comma: bool) -> decimal.Decimal | None:
     text = str(entry).strip()
     if not text:
         return None
-    text = text.replace(",", ".") if comma else text
+    if comma:  # a point then marks thousands
+        text = text.replace(",", ".") if "." not in text else ""
     if text == "-":
         return decimal.Decimal(0)
     if not NUMBER.fullmatch(text):

@@ -68,7 +68,8 @@ def read_hierarchy(
     columns = read_columns(source, where="hierarchy", **file)
     rest = {key: value for key, value in options.items() if key not in file}
     where = Path(source).name if is_path(source) else "hierarchy"
-    if "columns" not in rest and {rest.get("parent", "parent"), rest.get("child", "child")} <= columns.keys():
+    pairs = {"parent", "child"} & rest.keys() or {"parent", "child"} <= columns.keys()
+    if "columns" not in rest and pairs:
         rest = _usable(rest, "parent-child pairs", "parent", "child", "label")
         return read_pairs(columns, **common, source_name=where, **rest)
     return read_levels(columns, **common, source_name=where, **_usable(rest, "level columns", "columns"))
@@ -320,4 +321,5 @@ def _walk(tree: Any, above: str) -> Iterator[tuple[str, str]]:
             else:
                 yield above, code_text(item, "hierarchy")
     else:
-        raise HierarchyError("hierarchy", f"below {above!r} stands a {type(tree).__name__}", "use a dict, a list or None")
+        problem = f"below {above!r} stands a {type(tree).__name__}"
+        raise HierarchyError("hierarchy", problem, "nest tables (dicts) and lists of codes")

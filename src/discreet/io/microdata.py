@@ -14,11 +14,13 @@ import narwhals as nw
 
 from discreet.engine.duckdb import Engine
 from discreet.engine.sql import literal, quote
-from discreet.errors import InputError, near
+from discreet.errors import InputError, near, some
+from discreet.io.columns import as_frame
 from discreet.model.microdata import Microdata, Missing, Roles
 
 __all__ = ["column_names", "read_microdata"]
 
+ROW_NAMES = "row"
 PARQUET = (".parquet", ".pq")
 DELIMITERS = (",", ";", "\t", "|")
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -86,14 +88,14 @@ def column_names(
 ) -> list[str]:
     """The columns of a file of records, from its header alone; the options are those of :func:`read_microdata`."""
     if columns is not None:
-        return [str(name) for name, _, _ in columns]
+        _check_positions(path, columns)
+        return [name for name, _, _ in columns]
     if path.suffix.lower() in PARQUET:
         engine = Engine()
-        engine.run(f"CREATE VIEW source AS SELECT * FROM read_parquet({literal(str(path))})", where=path.name)
+        _view_parquet(engine, path)
         return list(engine.types("source"))
-    _check_filled(path)
-    head = _head(path, encoding or _find_encoding(path))
-    return _header(path, head, delimiter or _find_delimiter(head))
+    head = _head(path, _find_encoding(path, encoding))
+    return _header(path, head, _find_delimiter(head) if delimiter is None else delimiter)
 
 
 def _read_path(
@@ -113,41 +115,53 @@ def _read_path(
         for option, given in (("delimiter", delimiter), ("encoding", encoding), ("columns", columns)):
             if given is not None:
                 raise InputError(path.name, f"{option} is given for a parquet file", f"leave {option} out")
-        engine.run(f"CREATE VIEW source AS SELECT * FROM read_parquet({literal(str(path))})", where=path.name)
+        _view_parquet(engine, path)
         _view_records(engine, "source")
         return decimal == ",", []
-    _check_filled(path)
     notes: list[str] = []
-    found = encoding or _find_encoding(path)
+    found = _find_encoding(path, encoding)
     if encoding is None and found not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding found: {found}")
     head = _head(path, found)
     if columns is not None:
+        if delimiter is not None:
+            raise InputError(path.name, "delimiter is given for a fixed-width file", "leave delimiter or columns out")
+        _check_positions(path, columns)
         _load_text(engine, path, found, _fixed_width_sql(columns))
         return (decimal or ".") == ",", notes
-    separator = delimiter or _find_delimiter(head)
+    separator = _find_delimiter(head) if delimiter is None else delimiter
     if delimiter is None and separator != ",":
         notes.append(f"delimiter found: {separator!r}")
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in _header(path, head, separator))
     options = f"delim={literal(separator)}, header=true, quote='\"', escape='\"', nullstr='', auto_detect=false"
     _load_text(engine, path, found, f"SELECT * FROM read_csv({{file}}, {options}, columns={{{{{_braced(names)}}}}})")
-    comma = decimal == "," if decimal else separator != "," and _decimal_comma(engine)
+    comma = decimal == "," if decimal else separator != "," and _decimal_comma(engine, path)
     if comma and decimal is None:
         notes.append("decimal comma found")
     return comma, notes
 
 
-def _check_filled(path: Path) -> None:
-    if path.stat().st_size == 0:
-        raise InputError(path.name, "is empty", "check the file")
-
-
-def _find_encoding(path: Path) -> str:
+def _view_parquet(engine: Engine, path: Path) -> None:
     with path.open("rb") as file:
-        start = file.read(4)
+        if file.read(4) != b"PAR1":
+            raise InputError(path.name, "is no parquet file", "give a csv file a name that ends in .csv")
+    engine.run(f"CREATE VIEW source AS SELECT * FROM read_parquet({literal(str(path))})", where=path.name)
+
+
+def _find_encoding(path: Path, given: str | None) -> str:
+    """The encoding: that of the byte order mark, the given one, else UTF-8 if the file is, else that of Windows."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+        if not start:
+            raise InputError(path.name, "is empty", "check the file")
         for mark, name in BYTE_ORDER_MARKS:
             if start.startswith(mark):
                 return name
+        if given is not None:
+            return given
+        if b"\0" in start:
+            mend = "save it as csv or parquet; text of this kind is encoding = 'utf-16-le'"
+            raise InputError(path.name, "holds null characters and is no plain text", mend)
         decoder = codecs.getincrementaldecoder("utf-8")()
         file.seek(0)
         try:
@@ -182,15 +196,35 @@ def _check_separator(path: Path, head: str, separator: str) -> None:
 
 
 def _header(path: Path, head: str, separator: str) -> list[str]:
-    """The column names; a name that stands twice is refused, and a line without the separator that holds others."""
+    """The column names; a name that stands twice is refused, and a line without the separator that holds others.
+
+    A first column without a name holds row names, as R and pandas write them.
+    """
+    if len(separator) != 1:
+        raise InputError(path.name, f"the delimiter {separator!r} is not one character", "use ',' or ';' or a tab")
+    if not head.strip():
+        raise InputError(path.name, "the first line is blank where the names of the columns should stand", "remove the line")
     _check_separator(path, head, separator)
     names = next(csv.reader([head], delimiter=separator))
-    for place, name in enumerate(names, 1):
-        if name in names[: place - 1]:
-            raise InputError(path.name, f"column {name!r} stands twice in the header line", "give each column its own name")
-        if not name:
-            raise InputError(path.name, f"column {place} has no name in the header line", "give each column a name")
+    names[0] = names[0] or ROW_NAMES
+    if "" in names:
+        place = names.index("") + 1
+        raise InputError(path.name, f"column {place} has no name in the header line", "give each column a name")
+    _check_distinct(names, path.name, "in the header line")
     return names
+
+
+def _check_distinct(names: Sequence[str], where: str, place: str) -> None:
+    """Refuses names that stand twice, or differ in nothing but case, which the engine does not tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other is name:
+            continue
+        trouble = f"column {name!r} stands twice {place}"
+        if other != name:
+            trouble = f"columns {other!r} and {name!r} differ only in case"
+        raise InputError(where, trouble, "give each column its own name")
 
 
 def _braced(text: str) -> str:
@@ -214,6 +248,16 @@ def _load_text(engine: Engine, path: Path, encoding: str, select: str) -> None:
         engine.run(f"CREATE TABLE records AS {select.format(file=literal(str(copy)))}", where=path.name)
 
 
+def _check_positions(path: Path, columns: Sequence[tuple[str, int, int]]) -> None:
+    if not columns:
+        raise InputError(path.name, "no columns are given", "columns = [['region', 1, 4], …]")
+    for name, start, width in columns:
+        if not name or start < 1 or width < 1:
+            trouble = f"column {name!r} from position {start}, {width} wide, cannot be read"
+            raise InputError(path.name, trouble, "give a name, a first position from 1, and a width from 1")
+    _check_distinct([name for name, _, _ in columns], path.name, "among the columns")
+
+
 def _fixed_width_sql(columns: Sequence[tuple[str, int, int]]) -> str:
     fields = ", ".join(f"NULLIF(SUBSTR(line, {start}, {width}), '') AS {quote(name)}" for name, start, width in columns)
     lines = (
@@ -222,34 +266,50 @@ def _fixed_width_sql(columns: Sequence[tuple[str, int, int]]) -> str:
     return f"SELECT {fields} FROM {lines} WHERE line IS NOT NULL"
 
 
-def _decimal_comma(engine: Engine) -> bool:
-    """True when some column holds numbers with a decimal comma and none holds numbers with a decimal point."""
-    tests = []
-    for name in engine.types("records"):
-        column = quote(name)
-        tests.append(f"MAX(CASE WHEN REGEXP_MATCHES({column}, '^\\s*-?[0-9]+,[0-9]+\\s*$') THEN 1 ELSE 0 END)")
-    row = engine.fetch("SELECT " + ", ".join(f"{test} AS c{i}" for i, test in enumerate(tests)) + " FROM records")
-    return any(bool(column[0]) for column in row.values())
+def _decimal_comma(engine: Engine, path: Path) -> bool:
+    """Whether some column holds numbers with a decimal comma; refuses a file where these may all be thousands marks."""
+    names = list(engine.types("records"))
+    tests = [
+        f"SUM(CASE WHEN REGEXP_MATCHES({quote(name)}, '^\\s*[+-]?{shape}\\s*$') THEN 1 ELSE 0 END) AS {kind}{i}"
+        for i, name in enumerate(names)
+        for kind, shape in (("comma", "[0-9]+,[0-9]+"), ("thousand", "[1-9][0-9]{0,2},[0-9]{3}"))
+    ]
+    counted = engine.fetch(f"SELECT {', '.join(tests)} FROM records")
+    written = [i for i in range(len(names)) if counted[f"comma{i}"][0]]
+    if written and all(counted[f"comma{i}"][0] == counted[f"thousand{i}"][0] for i in written):
+        trouble = "a comma before three digits may be a decimal comma or mark thousands"
+        raise InputError(f"{path.name}, column {names[written[0]]!r}", trouble, "say it: decimal = ',' or decimal = '.'")
+    return bool(written)
 
 
 def _register_frame(engine: Engine, source: Any) -> None:
-    try:
-        frame = nw.from_native(source)
-    except TypeError:
-        raise InputError(
-            "microdata",
-            f"cannot read a {type(source).__name__}",
-            "pass a path or a pandas, polars, pyarrow or DuckDB frame",
-        ) from None
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if frame.implementation.is_polars():
-        texts = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-        frame = frame.with_columns(nw.col(*texts).cast(nw.String)) if texts else frame
-        engine.register("frame", {name: frame[name].to_numpy() for name in frame.columns})
-    else:
-        engine.register("frame", frame.to_native())
+    frame = as_frame(source, "microdata")
+    _check_distinct([str(name) for name in frame.columns], "microdata", "in the frame")
+    if not _registered(engine, frame):
+        unreadable = [name for name in frame.columns if not _registered(engine, frame.select(name))]
+        trouble = f"columns of types that cannot be read: {some(unreadable)}" if unreadable else "the frame has no columns"
+        raise InputError("microdata", trouble, "turn them into text or numbers, or leave them out")
     _view_records(engine, "frame")
+
+
+def _registered(engine: Engine, frame: nw.DataFrame[Any]) -> bool:
+    """Makes the frame readable as ``frame``; False where it holds a type that the engine does not know."""
+    try:
+        if frame.implementation.is_polars():
+            frame = frame.with_columns(*(nw.col(name).cast(nw.String) for name in frame.columns if _as_text(frame[name])))
+            engine.register("frame", {name: frame[name].to_numpy() for name in frame.columns})
+        else:
+            engine.register("frame", frame.to_native())
+    except Exception:  # each library has errors of its own for this, and their words may hold values
+        return False
+    return True
+
+
+def _as_text(column: nw.Series[Any]) -> bool:
+    """Whether a column reaches the engine as text: all but numbers that numpy holds without a loss."""
+    if column.dtype in (nw.Int128, nw.UInt128) or (column.dtype.is_integer() and column.null_count()):
+        return True
+    return not (column.dtype.is_numeric() or column.dtype == nw.Boolean)
 
 
 def _view_records(engine: Engine, source: str) -> None:

@@ -105,7 +105,8 @@ class Contributions:
 
         A contributor known by id in several cells of a group is added up over its listed ranks; contributions
         beyond the listed ranks stay out of the union's top, which can only understate it when a contributor is
-        spread over cells in which it is not among the largest.
+        spread over cells in which it is not among the largest.  A unit in several cells counts once where every unit is
+        its own holding; units of larger holdings count once a cell.
         """
         sums = ("n", "holdings", "weight", "total", "unweighted", "absolute", "absolute_unweighted", "requests", "key")
         out: dict[str, Any] = {
@@ -137,7 +138,10 @@ class Contributions:
         merged_waiver = np.ones(len(who), bool)
         np.logical_and.at(merged_waiver, where, waiver)
         known = who >= 0
-        out["holdings"][row] -= (np.bincount(where, minlength=len(who))[known] - 1).sum()
+        again = (np.bincount(where, minlength=len(who))[known] - 1).sum()
+        out["holdings"][row] -= again
+        if (self.n[group] == self.holdings[group]).all():
+            out["n"][row] -= again
         order = np.lexsort((who, -np.abs(merged_top)))[: self.ranks]
         ranks = slice(0, len(order))
         out["top"][row, ranks], out["top_weighted"][row, ranks] = merged_top[order], merged_weighted[order]

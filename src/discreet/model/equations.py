@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from discreet.model.contributions import Integers
 from discreet.model.hierarchy import Hierarchy
 
-__all__ = ["equations_of", "fold", "locate", "merged", "residuals"]
+__all__ = ["equations_of", "fold", "locate", "merged", "owned", "residuals", "seen_through"]
 
 
 def locate(codes: NDArray[np.int32], wanted: NDArray[np.int32]) -> Integers:
@@ -121,6 +122,78 @@ def merged(equations: sparse.csr_array) -> tuple[sparse.csr_array, Integers, Int
     rank[order] = np.arange(len(order))
     cell = rank[number.ravel()].astype(np.int64)
     return fold(equations, cell, cells), cell, first[order].astype(np.int64)
+
+
+def seen_through(equations: sparse.csr_array, absent: NDArray[np.bool_]) -> sparse.csr_array:
+    """The equations, and those that readers put together where ``absent`` cells, which nobody shows them, are parts.
+
+    An absent part is replaced by its own parts, as long as there are any: a grand total without subtotals is the sum of
+    what stands below them.  A cell with parts over several variables is replaced over each in turn.
+    """
+    part_of = np.flatnonzero((equations > 0).astype(float) @ absent.astype(float))
+    minus = sparse.coo_array(equations < 0)
+    single = np.bincount(minus.coords[0], minlength=equations.shape[0]) == 1
+    made_of: dict[int, list[int]] = {}
+    for row, total in zip(*(ends.tolist() for ends in minus.coords), strict=True):
+        if absent[total] and single[row]:
+            made_of.setdefault(total, []).append(row)
+
+    def entries(row: int) -> dict[int, float]:
+        at = slice(equations.indptr[row], equations.indptr[row + 1])
+        return dict(zip(equations.indices[at].tolist(), equations.data[at].tolist(), strict=True))
+
+    rows: list[dict[int, float]] = []
+    for turn in range(max(map(len, made_of.values()), default=0)):
+        for row in part_of.tolist():
+            held = entries(row)
+            while open_parts := [cell for cell, sign in held.items() if sign > 0 and cell in made_of]:
+                for cell in open_parts:
+                    ways, sign = made_of[cell], held[cell]
+                    for other, factor in entries(ways[min(turn, len(ways) - 1)]).items():
+                        held[other] = held.get(other, 0.0) + sign * factor
+            rows.append({cell: factor for cell, factor in held.items() if factor})
+    if not rows:
+        return equations
+    at = np.repeat(np.arange(len(rows)), [len(held) for held in rows])
+    cells, factors = ([*chain.from_iterable(getattr(held, what)() for held in rows)] for what in ("keys", "values"))
+    more = sparse.csr_array((factors, (at, np.array(cells, np.int64))), shape=(len(rows), equations.shape[1]))
+    every = np.arange(equations.shape[1])
+    return fold(sparse.csr_array(sparse.vstack([equations, more])), every, len(every))
+
+
+def owned(
+    equations: sparse.csr_array, groups: Sequence[Sequence[int]], contributors: NDArray[np.float64]
+) -> tuple[Integers, ...]:
+    """All cells made up by whoever makes up the cells of a group; groups that come out equal are one.
+
+    Who makes up a total makes up its parts; who makes up all of its parts that have contributors makes up the total (all of
+    its parts, where none has any).
+    """
+    if not groups:
+        return ()
+    totals, parts = sparse.csr_array(equations < 0).astype(float), sparse.csr_array(equations > 0).astype(float)
+    whole, most = totals @ contributors, (parts @ sparse.diags_array(contributors)).max(axis=1).toarray().ravel()
+    sums = (np.diff(totals.indptr) == 1) & (most <= whole) & (parts @ contributors >= whole)
+    totals, parts = totals[np.flatnonzero(sums)], parts[np.flatnonzero(sums)]
+    vacant = (whole[sums] == 0).astype(float)
+    filled = parts @ sparse.diags_array((contributors > 0).astype(float)) + sparse.diags_array(vacant) @ parts
+    filled = sparse.csr_array(filled)
+    filled.eliminate_zeros()
+    wanted = np.diff(filled.indptr)
+    rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    at = np.concatenate([np.asarray(group, np.int64) for group in groups])
+    held = sparse.csr_array((np.ones(len(at)), (rows, at)), shape=(len(groups), equations.shape[1]))
+    size = 0
+    while held.nnz > size:
+        size = held.nnz
+        complete = sparse.coo_array(held @ filled.T)
+        (group, row), enough = complete.coords, complete.data == wanted[complete.coords[1]]
+        summed = sparse.csr_array((np.ones(enough.sum()), (group[enough], row[enough])), shape=complete.shape)
+        held = sparse.csr_array(held + summed @ totals + held @ (totals.T @ parts))
+        held.data[:] = 1.0
+    held.sort_indices()
+    distinct = dict.fromkeys(tuple(cells.tolist()) for cells in np.split(held.indices, held.indptr[1:-1]))
+    return tuple(np.array(cells, np.int64) for cells in distinct)
 
 
 def _same(equations: sparse.csr_array) -> tuple[Integers, Integers]:

@@ -59,7 +59,7 @@ def spanning_of(
         return name, given
     if given is None:
         microdata.check_column(name, f"spanning variable {name!r}")
-        return name, Hierarchy.flat(distinct_codes(microdata, [name])[0])
+        return name, Hierarchy.flat(distinct_codes(microdata, [name])[0], source=f"spanning variable {name!r}")
     levels = list(given)
     if not levels:
         raise InputError(f"spanning variable {name!r}", "lists no level columns", "list them from coarse to fine")
@@ -92,9 +92,8 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     counts |= numbers.counts
     conditions += numbers.conditions
     count = _count(microdata, numbers)
-    contributor = roles.holding or roles.unit
-    several_who = _number(microdata, contributor, "who")
-    several_units = _number(microdata, roles.unit if roles.holding else None, "unit")
+    several_who = _number(microdata, (roles.holding, roles.unit), "who")
+    several_units = _number(microdata, (roles.unit,) if roles.holding else (), "unit")
     joins += several_who + several_units
     facts = {
         "who": "numbered_who.number" if several_who else "CAST(NULL AS BIGINT)",
@@ -104,10 +103,8 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
         "w": f"({weight}) * ({count})" if roles.weight else count,
         "units": count,
-        "request": _request(microdata),
-        "waiver": f"CASE WHEN {_text(microdata, roles.waiver)} IN ('1', 'true', 'True') THEN 1 ELSE 0 END"
-        if roles.waiver
-        else "0",
+        "request": _flag(microdata, roles.request, "request", {1: ("1", "true"), 2: ("2",)}, _and(conditions)),
+        "waiver": _flag(microdata, roles.waiver, "waiver", {1: ("1", "true")}, _and(conditions)),
         "record_key": numbers.key(),
         "cost": numbers.cost(wanted.cost),
     }
@@ -136,9 +133,11 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
 
 def _text(microdata: Microdata, column: str) -> str:
     """A column as text; whole numbers in a float column read as whole numbers."""
+    name = column_name(column)
     if microdata.types[column] in ("DOUBLE", "FLOAT"):
-        return f"CAST(CAST({column_name(column)} AS BIGINT) AS VARCHAR)"
-    return f"CAST({column_name(column)} AS VARCHAR)"
+        whole = f"ABS({name}) < 1e15 AND {name} = FLOOR({name})"
+        return f"CASE WHEN {whole} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) ELSE CAST({name} AS VARCHAR) END"
+    return f"CAST({name} AS VARCHAR)"
 
 
 def _missing_codes(microdata: Microdata, column: str) -> str:
@@ -210,27 +209,41 @@ def _weighted(value: str, decimals: int, weight: str) -> str:
 # -------------------------------------------------------------------- contributors
 
 
-def _number(microdata: Microdata, column: str | None, name: str) -> list[str]:
-    """Numbers the values of an id column that occur on several records, and joins them; nothing where there are none."""
-    if column is None:
+def _number(microdata: Microdata, columns: Sequence[str | None], name: str) -> list[str]:
+    """Numbers the ids that occur on several records, and joins them; nothing where there are none.
+
+    The id of a record is that of the first of the columns in which it has one.
+    """
+    given = [column for column in columns if column is not None]
+    if not given:
         return []
-    text = f"CAST({column_name(column)} AS VARCHAR)"
+    cases = [
+        f"WHEN CAST({name} AS VARCHAR) <> ''{f' AND NOT ISNAN({name})' if kind in ('DOUBLE', 'FLOAT') else ''} "
+        f"THEN '{i}' || CAST({name} AS VARCHAR)"
+        for i, (name, kind) in enumerate((column_name(column), microdata.types[column]) for column in given)
+    ]
+    own = f"CASE {' '.join(cases)} END"
     microdata.engine.run(
         f"CREATE OR REPLACE TEMP TABLE numbered_{name} AS SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 AS number FROM "
-        f"(SELECT {text} AS id FROM records WHERE {text} IS NOT NULL GROUP BY {text} HAVING COUNT(*) > 1) AS several"
+        f"(SELECT {own} AS id FROM records) AS every WHERE id IS NOT NULL GROUP BY id HAVING COUNT(*) > 1"
     )
     if not microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM numbered_{name}")["n"][0]:
         return []
-    return [f"LEFT JOIN numbered_{name} ON numbered_{name}.id = {text}"]
+    return [f"LEFT JOIN numbered_{name} ON numbered_{name}.id = {own}"]
 
 
-def _request(microdata: Microdata) -> str:
-    column = microdata.roles.request
+def _flag(microdata: Microdata, column: str | None, what: str, words: Mapping[int, Sequence[str]], where: str) -> str:
+    """A column of 0 or nothing, and the numbers that ``words`` stand for; other words are refused."""
     if column is None:
         return "0"
-    text = _text(microdata, column)
-    empty = f"{column_name(column)} IS NULL OR TRIM({text}) IN ('', '0')"
-    return f"CASE WHEN {empty} THEN 0 WHEN TRIM({text}) = '2' THEN 2 ELSE 1 END"
+    text = f"COALESCE(LOWER(TRIM({_text(microdata, column)})), '')"
+    cases = {number: ", ".join(map(literal, listed)) for number, listed in {0: ("", "0", "false", "nan"), **words}.items()}
+    known = ", ".join(cases.values())
+    found = microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM records WHERE ({where}) AND {text} NOT IN ({known})")
+    if found["n"][0]:
+        trouble = f"{int(found['n'][0])} records hold no {what} code"
+        raise InputError(f"column {column!r}", trouble, f"use {' or '.join(map(str, words))}, and 0 or nothing for none")
+    return f"CASE {' '.join(f'WHEN {text} IN ({listed}) THEN {number}' for number, listed in cases.items())} END"
 
 
 def _count(microdata: Microdata, numbers: Numbers) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from discreet.errors import AdditivityError, InputError, some
 from discreet.model.contributions import Contributions, Floats, Integers
-from discreet.model.equations import equations_of, locate, merged, residuals
+from discreet.model.equations import equations_of, locate, merged, residuals, seen_through
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.join import check_agreement, join
 from discreet.model.table import Layout, Status, Table
@@ -30,7 +32,7 @@ class GivenLines:
     ``codes`` positions in each hierarchy, shape (lines, variables); ``value`` whole numbers of units of the last
     decimal (Python integers, so sums are exact); ``n`` contributors and ``holdings`` where they differ from units;
     ``shadow`` the sum of the variable that ``top`` belongs to (the value where not given); ``status`` positions in
-    :data:`STATUSES`; ``lower``/``upper`` NaN where not given.
+    :data:`STATUSES`; ``lower``/``upper`` NaN where not given; ``listed`` False for lines that are not published.
     """
 
     variables: tuple[str, ...]
@@ -48,6 +50,7 @@ class GivenLines:
     upper: Floats
     upper_protection: Floats
     lower_protection: Floats
+    listed: Bools
 
     def __repr__(self) -> str:
         return f"GivenLines({len(self.codes)} lines)"
@@ -87,7 +90,8 @@ def given_table(
 ) -> Table:
     """The table of these lines.
 
-    ``totals`` "given": margins that are not among the lines are not part of the table; "compute": they are summed.
+    ``totals`` "given": margins that are not among the lines are not published, though readers can sum them up where they
+    stand between a given total and given parts; "compute": they are summed.
     ``on_nonadditive`` "error", "recompute_totals" (from the finest lines up), or "slack" (such relations are given up).
     ``empty`` what a line of 0 without contributors is: "structural" (known to be 0, no cell) or "possible" (a cell).
 
@@ -97,8 +101,9 @@ def given_table(
     counts: dict[str, Any] = {"lines": len(lines.codes)}
     _check_twice(lines)
     _check_lines(lines)
+    lines, added = _with_margins(lines, between=totals == "given")
     if totals == "compute":
-        lines, counts["margins computed"] = _with_margins(lines)
+        counts["margins computed"] = added
     broken = _broken(lines)
     if broken.size and on_nonadditive == "recompute_totals":
         lines, counts["totals recomputed"] = _recomputed(lines)
@@ -115,7 +120,7 @@ def given_table(
     if not len(lines.codes):
         raise InputError(name, "has no cell that is not empty", "check the columns of values and contributors")
     table = _assembled(lines, name, response, kind)
-    return table.with_step("read", "a table given without microdata", **counts)
+    return table.with_step("read", "a table given without microdata", **counts, **table.rounded())
 
 
 def _assembled(lines: GivenLines, name: str, response: str, kind: str) -> Table:
@@ -124,7 +129,6 @@ def _assembled(lines: GivenLines, name: str, response: str, kind: str) -> Table:
     equations, cell, first = merged(equations[np.flatnonzero(residuals(equations, lines.value) == 0)])
     labels = lines.label
     check_agreement({"number of contributors": lines.n, "number of holdings": lines.holdings}, cell, labels, name)
-    layout = Layout(name=name, variables=lines.variables, hierarchies=lines.hierarchies, codes=lines.codes, cell=cell)
     suppressed = np.array([Status.OPEN, Status.PRIMARY, Status.SECONDARY, Status.OPEN, Status.OPEN], np.int8)
     fields = {
         "status": suppressed[lines.status],
@@ -134,17 +138,23 @@ def _assembled(lines: GivenLines, name: str, response: str, kind: str) -> Table:
         "upper": lines.upper,
         "upper_protection": lines.upper_protection,
         "lower_protection": lines.lower_protection,
+        "listed": lines.listed,
     }
+    joined = join(fields, cell, labels, name)
+    shown = np.flatnonzero(lines.listed | ~joined["listed"][cell])
+    layout = Layout(
+        name=name, variables=lines.variables, hierarchies=lines.hierarchies, codes=lines.codes[shown], cell=cell[shown]
+    )
     contributions = Contributions.of(lines.n, lines.shadow, top=lines.top, holdings=lines.holdings)
     return Table.of(
         (layout,),
         lines.values()[first],
         contributions.take(first),
-        equations,
+        seen_through(equations, ~joined["listed"]),
         response=response,
         kind=kind,
         decimals=lines.decimals,
-        **join(fields, cell, labels, name),
+        **joined,
     )
 
 
@@ -236,8 +246,11 @@ def _vacant(lines: GivenLines) -> Bools:
 # -------------------------------------------------------------------- margins
 
 
-def _with_margins(lines: GivenLines) -> tuple[GivenLines, int]:
-    """With a line for every sum of given lines, as far as it is missing."""
+def _with_margins(lines: GivenLines, *, between: bool) -> tuple[GivenLines, int]:
+    """With a line for every sum of given lines, as far as it is missing, and how many these are.
+
+    ``between``: only those that are themselves parts of a given line; they are not listed.
+    """
     given = len(lines.codes)
     codes = lines.codes
     for v, hierarchy in enumerate(lines.hierarchies):
@@ -247,6 +260,8 @@ def _with_margins(lines: GivenLines) -> tuple[GivenLines, int]:
             wanted = np.unique(np.concatenate(above), axis=0)
             fresh = wanted[locate(codes, wanted) < 0]
             codes = np.concatenate([codes, fresh])
+    if between:
+        codes = codes[_part_of(codes, lines.hierarchies, np.arange(len(codes)) < given)]
     added = len(codes) - given
     if not added:
         return lines, 0
@@ -255,7 +270,20 @@ def _with_margins(lines: GivenLines) -> tuple[GivenLines, int]:
         array = getattr(lines, name)
         missing = np.nan if name in ("lower", "upper") else 0
         grown[name] = np.concatenate([array, np.full((added, *array.shape[1:]), missing, array.dtype)])
+    grown["listed"][given:] = not between
     return _summed(dataclasses.replace(lines, **grown), np.arange(len(codes)) >= given), added
+
+
+def _part_of(codes: NDArray[np.int32], hierarchies: Sequence[Hierarchy], given: Bools) -> Bools:
+    """The given lines, and those that are parts, or parts of parts, of a given one."""
+    equations = equations_of(hierarchies, codes)
+    parts, totals = sparse.csr_array(equations.maximum(0)), sparse.csr_array((-equations).maximum(0))
+    inside = given
+    while True:
+        more = inside | (parts.T @ (totals @ inside.astype(float)) > 0)
+        if (more == inside).all():
+            return inside
+        inside = more
 
 
 def _moved(codes: NDArray[np.int32], variable: int, tree: NDArray[np.int32]) -> NDArray[np.int32]:

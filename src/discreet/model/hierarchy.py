@@ -60,14 +60,21 @@ class Hierarchy:
         return made.grouped(groupings, labels=labels, source=source) if groupings else made
 
     @classmethod
-    def flat(cls, codes: Iterable[str], *, total: str = "Total", labels: Mapping[str, str] | None = None) -> Hierarchy:
+    def flat(
+        cls,
+        codes: Iterable[str],
+        *,
+        total: str = "Total",
+        labels: Mapping[str, str] | None = None,
+        source: str = "hierarchy",
+    ) -> Hierarchy:
         """All codes directly under the total."""
         listed = list(dict.fromkeys(codes))
         if total in listed:
             raise HierarchyError(
-                "hierarchy", f"code {total!r} is also the code of the total", "choose another code for the total: total = '...'"
+                source, f"code {total!r} is also the code of the total", "choose another code for the total: total = '...'"
             )
-        return cls.from_parents(((total, code) for code in listed), total=total, labels=labels)
+        return cls.from_parents(((total, code) for code in listed), total=total, labels=labels, source=source)
 
     @classmethod
     def from_levels(
@@ -284,7 +291,7 @@ class Hierarchy:
         raise HierarchyError(
             where,
             f"records carry {len(absent)} codes that have parts in the hierarchy: {some(absent)}",
-            "give each record its finest code, or cut the hierarchy with to_level",
+            "give each record its finest code, or cut the hierarchy to its level",
             details=absent,
         )
 

@@ -11,6 +11,9 @@ __all__ = ["Numbers", "column_name"]
 MOST_DIGITS = 18
 """Weighted products stay exact: two factors of 18 digits fit the engine's 38."""
 
+ALL_DIGITS = 38
+"""Those of the engine."""
+
 MOST_DECIMALS = 9
 
 
@@ -33,8 +36,10 @@ class Numbers:
         kind = self.microdata.types[column]
         name = column_name(column)
         if kind == "VARCHAR":
-            text = f"REPLACE(TRIM({name}), ',', '.')" if self.microdata.decimal_comma else f"TRIM({name})"
-            return f"TRY_CAST({text} AS DOUBLE)"
+            text = f"TRIM({name})"
+            if self.microdata.decimal_comma:  # beside decimal commas a point before three digits marks thousands
+                text = f"CASE WHEN {text} NOT LIKE '%.___' THEN REPLACE({text}, ',', '.') END"
+            return f"CASE WHEN ABS(TRY_CAST({text} AS DOUBLE)) < 1e300 THEN TRY_CAST({text} AS DOUBLE) END"
         if kind in ("DOUBLE", "FLOAT"):
             return f"CASE WHEN {name} = {name} AND ABS({name}) < 1e300 THEN CAST({name} AS DOUBLE) END"
         if (
@@ -54,7 +59,7 @@ class Numbers:
         if kind in ("DOUBLE", "FLOAT"):
             test += f" OR ISNAN({name})"
         if kind == "VARCHAR":
-            test += f" OR TRIM({name}) = ''"
+            test += f" OR LOWER(TRIM({name})) IN ('', 'nan')"
         for code in self.microdata.missing.values:
             test += f" OR COALESCE(CAST({name} AS VARCHAR) = {literal(code)}, FALSE)"
             test += f" OR COALESCE({self._number(column)} = TRY_CAST({literal(code.replace(',', '.'))} AS DOUBLE), FALSE)"
@@ -99,16 +104,20 @@ class Numbers:
                 f"needs {digits} digits, and weighted sums are exact up to {MOST_DIGITS}",
                 "declare fewer decimals",
             )
-        return f"CAST({self._number(column)} AS DECIMAL({MOST_DIGITS if digits <= MOST_DIGITS else 38}, {decimals}))"
+        if digits > ALL_DIGITS:
+            trouble = f"needs {digits} digits, and sums are exact up to {ALL_DIGITS}"
+            raise InputError(f"column {column!r}", trouble, "declare fewer decimals")
+        return f"CAST({self._number(column)} AS DECIMAL({MOST_DIGITS if digits <= MOST_DIGITS else ALL_DIGITS}, {decimals}))"
 
     def _checked(self, column: str, what: str) -> tuple[int, float, int, bool]:
         self.microdata.check_column(column, what)
         absent, bad, largest, decimals, negative = self._probe(column)
         if bad:
+            held = "infinite values" if self.microdata.types[column] in ("DOUBLE", "FLOAT") else "text"
             raise InputError(
                 f"column {column!r}",
-                f"{bad} records hold text where {what} needs a number",
-                "check the delimiter, the decimal mark and the values that mean 'missing'",
+                f"{bad} records hold {held} where {what} needs a number",
+                "check the delimiter and the decimal mark, or say which values mean 'missing': values = ['…']",
             )
         return absent, largest, decimals, negative
 

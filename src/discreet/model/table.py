@@ -13,6 +13,7 @@ from scipy import sparse
 
 from discreet.errors import InputError, ParameterError, some
 from discreet.model.contributions import Contributions, Floats, Integers
+from discreet.model.equations import owned
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
 
@@ -141,11 +142,11 @@ class Table:
                 if len(array) != len(self.value):
                     raise InputError(f"Table.{field.name}", f"has {len(array)} entries for {len(self.value)} cells")
                 array.setflags(write=False)
-        if self.published_decimals is not None and self.published_decimals > self.decimals:
+        if self.published_decimals is not None and not 0 <= self.published_decimals <= self.decimals:
             raise ParameterError(
                 "published_decimals",
                 f"is {self.published_decimals}, but the values have {self.decimals}",
-                "publish no more decimals than there are",
+                "publish no more decimals than there are, and no fewer than 0",
             )
 
     @classmethod
@@ -323,10 +324,19 @@ class Table:
         return low, high
 
     def _floor(self) -> Floats:
-        """0 where values are known not to be negative: by declaration, or since no value and no contribution is."""
+        """0 where values are known not to be negative: by declaration, or since no value and no contribution is.
+
+        Counts never are; of a response whose contributions are not held (the rules look at a shadow) the values must do.
+        """
         sums, declared = self.contributions, self.intruder.nonnegative
-        found = (self.value >= 0).all() and np.isclose(sums.absolute, sums.total, rtol=1e-9, atol=0).all()
+        unseen = self.kind == "frequency" or bool((np.abs(sums.total - self.value) > self.unit).any())
+        found = (self.value >= 0).all() and (unseen or np.isclose(sums.absolute, sums.total, rtol=1e-9, atol=0).all())
         return np.where((self.value >= 0) & (found if declared is None else declared), 0.0, -np.inf)
+
+    def rounded(self) -> dict[str, int]:
+        """How many cells have more digits than a float holds, for the table's history; nothing where none has."""
+        count = int((np.abs(self.value) >= 2**53 * self.unit).sum())
+        return {"cells of more than 15 digits, whose last ones are rounded": count} if count else {}
 
     def exactness(self) -> Floats:
         """The width below which a cell counts as known exactly: a unit of the last published decimal, or a millionth of it."""
@@ -346,10 +356,11 @@ class Table:
         width = np.where(self.suppressed, np.maximum(wide, self.exactness()), 0.0)
         return up, down, width
 
-    def insiders(self) -> tuple[Integers, ...]:
-        """Groups of suppressed cells that one contributor (or the pair of a two-contributor cell) knows.
+    def insiders(self, *, unlisted: bool = False) -> tuple[Integers, ...]:
+        """Groups of suppressed (and ``unlisted``) cells that one contributor or the pair of a two-contributor cell knows.
 
-        Each array lists the cells whose value the insider can write down before looking at the release.
+        Each array lists the cells whose value the insider can write down before looking at the release: those of which it
+        makes up all contributors, and what follows of their parts and totals.
         """
         if self.intruder.insiders == "none":
             return ()
@@ -357,16 +368,14 @@ class Table:
         contributors = np.where(self.contributions.holdings > 0, self.contributions.holdings, self.contributions.n)
         known = np.flatnonzero(self.suppressed & (contributors >= 1) & (contributors <= most))
         ranks = min(most, self.contributions.ranks)
-        groups: dict[tuple[int, ...], list[int]] = {}
-        alone: list[Integers] = []
-        for cell in known:
+        groups: dict[tuple[tuple[int, ...], int], list[int]] = {}
+        for cell in known.tolist():
             who = tuple(sorted(int(i) for i in self.contributions.top_id[cell, :ranks] if i >= 0))
-            if len(who) == contributors[cell]:
-                groups.setdefault(who, []).append(int(cell))
-            else:
-                alone.append(np.array([cell]))
-        for who, cells in groups.items():
-            if len(who) == 2:
-                for one in who:
-                    cells.extend(groups.get((one,), []))
-        return (*alone, *(np.array(sorted(cells)) for cells in groups.values()))
+            stranger = -1 if len(who) == contributors[cell] else cell
+            groups.setdefault((who, stranger), []).append(cell)
+        for (who, stranger), cells in groups.items():
+            for one in who if len(who) == 2 or stranger >= 0 else ():
+                cells.extend(groups.get(((one,), -1), []))
+        made_up = owned(self.equations, list(groups.values()), contributors)
+        among = self.unknown if unlisted else self.suppressed
+        return tuple(cells[among[cells]] for cells in made_up)

@@ -18,9 +18,12 @@ from discreet.model.hierarchy import Hierarchy
 from discreet.model.microdata import Microdata
 from discreet.model.table import Layout, Table
 
-__all__ = ["tabulate"]
+__all__ = ["RANKS", "tabulate"]
 
 Columns = dict[str, NDArray[Any]]
+
+RANKS = 4
+"""How many largest contributions a cell keeps unless a rule needs more."""
 
 
 def tabulate(
@@ -30,7 +33,7 @@ def tabulate(
     response: str | None = None,
     shadow: str | None = None,
     cost: str | None = None,
-    ranks: int = 4,
+    ranks: int = RANKS,
     where: Mapping[str, Sequence[str]] | None = None,
     empty: str = "structural",
     decimals: int | None = None,
@@ -63,7 +66,7 @@ def tabulate(
     chosen = [spanning_of(microdata, variable, given) for variable, given in named.items()]
     wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {})
     facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
-    keep = 0 if response is None and shadow is None else ranks
+    keep = 0 if response is None and shadow is None and not facts.several_records else ranks
     sums, tops = _count(microdata, facts, keep)
     codes, sums = _in_order(facts.hierarchies, sums, empty)
     equations, cell, first = merged(equations_of(facts.hierarchies, codes))
@@ -80,7 +83,7 @@ def tabulate(
         **({"cost": sums["cost"][first]} if cost else {}),
     )
     what, seconds = f"{table.response} by {' × '.join(named)}", time.process_time() - began
-    met = dict.fromkeys(microdata.notes, 1) | dict(facts.counts)
+    met = dict.fromkeys(microdata.notes, 1) | dict(facts.counts) | table.rounded()
     return table.with_step("tabulate", what, seconds, records=microdata.rows, cells=table.cells, **met)
 
 

@@ -36,7 +36,7 @@ def ordered(pairs: Iterable[tuple[str, str]], total: str, source: str) -> tuple[
     if clashes:
         raise HierarchyError(source, _clash_text(clashes), "list each code once", details=clashes)
     if not parent:
-        raise HierarchyError(source, "holds no codes", "list at least one code")
+        raise HierarchyError(source, "holds no codes", "give at least one code below the total")
     children: dict[str, list[str]] = {}
     for code in order:
         if code != total:
@@ -90,7 +90,7 @@ def paths(rows: Iterable[Sequence[str | None]], total: str, source: str) -> list
             up = code
     if clashes:
         told = list(clashes)
-        raise HierarchyError(source, _clash_text(told), "make the codes of a level unique, or mend these rows", details=told)
+        raise HierarchyError(source, _clash_text(told), "list levels from coarse to fine, each code under one", details=told)
     return [(up, code) for code, up in parent.items()]
 
 
@@ -198,6 +198,10 @@ def group(
             if code in first or not code:
                 raise HierarchyError(
                     source, f"the grouping {code!r} carries the code of another node", "give it a code of its own"
+                )
+            if not isinstance(members, list | tuple) or not all(isinstance(member, str) for member in members):
+                raise HierarchyError(
+                    source, f"the grouping {code!r} is no list of codes", "list its parts: { GROUP = ['code', …] }"
                 )
             if not members:
                 raise HierarchyError(source, f"the grouping {code!r} sums no codes", "list its parts")

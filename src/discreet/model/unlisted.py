@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.errors import InputError, near, some
+from discreet.model.equations import seen_through
 from discreet.model.table import Bools, Layout, Table
 
 __all__ = ["unlist"]
@@ -29,7 +30,7 @@ def unlist(table: Table, cells: Sequence[Mapping[str, str]]) -> Table:
             raise InputError("unlisted", problem, f"the spanning variables are {some(names)}")
         for lines in found:
             listed[lines] = False
-    return table.replace(listed=listed)
+    return table.replace(listed=listed, equations=seen_through(table.equations, ~listed))
 
 
 def _lines(layout: Layout, entry: Mapping[str, str]) -> Bools:

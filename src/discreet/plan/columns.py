@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError, near
+from discreet.errors import InputError, near, some
 from discreet.io.microdata import column_names
 from discreet.model.microdata import Roles
 from discreet.plan.lines import Where
@@ -33,7 +33,8 @@ def unknown_columns(content: Mapping[str, Any], folder: Path) -> Iterator[tuple[
         return
     for where, column, what in _named(content):
         if isinstance(column, str) and column not in known:
-            yield where, f"the records have no column {column!r} for {what}{near(column, known)}"
+            meant = near(column, known) or f"; they have: {some(known, 12)}"
+            yield where, f"the records have no column {column!r} for {what}{meant}"
 
 
 def _named(content: Mapping[str, Any]) -> Named:

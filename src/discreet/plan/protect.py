@@ -66,7 +66,7 @@ def secure(
         if late or not unmet or not any(getattr(method, "NAME", "") in SUPPRESSION for method in methods):
             return table, proof
         say(f"repair: {len(unmet)} demands are not met yet")
-        table = repair(table, unmet)
+        table = repair(table, unmet, ahead=not exceptions)
 
 
 def _applied(table: Table, method: Method, say: Progress) -> Table:

@@ -70,6 +70,13 @@ class Plan:
             groups.setdefault(_population(table), []).append(table)
         return [tuple(group) for group in groups.values()]
 
+    @property
+    def files(self) -> list[Path]:
+        """The plan and every file that it reads."""
+        names = [section.path for section in (self.microdata, *(table.given for table in self.tables)) if section]
+        names += [name for tree in self.hierarchies.values() for name in (tree.file, tree.labels) if name]
+        return [self.path, *map(self.file, names)]
+
     def file(self, name: str) -> Path:
         """A file that the plan names, relative to the plan."""
         return self.path.parent / name
@@ -83,7 +90,7 @@ def read_plan(path: str | Path) -> Plan:
     file = Path(path)
     if not file.is_file():
         beside = [entry.name for entry in file.parent.glob("*.toml")] if file.parent.is_dir() else []
-        raise PlanError(file.name, f"there is no such plan file{near(file.name, beside)}", "check the path")
+        raise PlanError(file.name or str(file), f"there is no such plan file{near(file.name, beside)}", "check the path")
     try:
         text = file.read_text("utf-8-sig")
     except UnicodeDecodeError:
@@ -103,6 +110,15 @@ def _population(table: TablePlan) -> str:
     filters = (section.where or {}).items()
     conditions = sorted((column, [codes] if isinstance(codes, str) else sorted(codes)) for column, codes in filters)
     return f"counted {section.response!r} {conditions}"
+
+
+def _disjoint(one: TablePlan, other: TablePlan) -> bool:
+    """Whether two filters ask for different codes of one column, so that no record passes both."""
+    mine, theirs = (
+        {column: {codes} if isinstance(codes, str) else set(codes) for column, codes in (table.section.where or {}).items()}
+        for table in (one, other)
+    )
+    return any(mine[column].isdisjoint(theirs[column]) for column in mine.keys() & theirs.keys())
 
 
 class _Reader:
@@ -144,13 +160,15 @@ class _Reader:
         )
         for group in plan.together():
             self.alike(group)
+        self.apart(plan.tables)
         self.refuse_if_wrong()
         return plan
 
     def unused(self, tables: Sequence[TablePlan | None]) -> None:
         """What is said and not used is a slip: a hierarchy misspelled would leave its variable flat."""
         checked = [table for table in tables if table]
-        if len(checked) < len(tables) or not tables:
+        whole = all(table.spanning and len(table.spanning) == len(table.section.spanning) for table in checked)
+        if len(checked) < len(tables) or not tables or not whole:
             return
         variables = [entry.hierarchy or entry.variable for table in checked for entry in table.spanning]
         for name in self.names("hierarchies"):
@@ -167,6 +185,17 @@ class _Reader:
             if differ:
                 both = f"tables {first.name!r} and {other.name!r} show the same response and are protected together"
                 self.wrong(("tables", other.name), f"{both}; give them the same {' and '.join(differ)}")
+
+    def apart(self, tables: Sequence[TablePlan]) -> None:
+        """Tables of one response that are not protected together may share no record: readers would subtract them."""
+        counted = [table for table in tables if table.given is None]
+        for i, other in enumerate(counted):
+            for first in counted[:i]:
+                same = _population(first) == _population(other)
+                if first.section.response == other.section.response and not same and not _disjoint(first, other):
+                    both = f"tables {first.name!r} and {other.name!r} show the same response of overlapping records"
+                    mend = "make the columns of 'where' spanning variables, or give both tables the same 'where'"
+                    self.wrong(("tables", other.name), f"{both}, so readers can subtract one from the other; {mend}")
 
     # ---------------------------------------------------------------- sections
 
@@ -192,8 +221,11 @@ class _Reader:
         if len(given) != 1:
             both = " and ".join(given) or "none"
             self.wrong(where, f"a hierarchy takes exactly one of {', '.join(SOURCES)}; given: {both}")
+        for key in ("columns", "prefix_lengths"):
+            if getattr(section, key) == ():
+                self.wrong((*where, key), f"{key} lists nothing")
         for key in FILE_ONLY:
-            if getattr(section, key) is not None and section.file is None:
+            if getattr(section, key) is not None and section.file is None and not (key == "encoding" and section.labels):
                 self.wrong((*where, key), f"{key} is for a hierarchy from a file")
         for key in ("file", "labels"):
             if getattr(section, key) is not None:
@@ -203,7 +235,7 @@ class _Reader:
     def table(self, name: str, methods: tuple[Any, ...] | None, intruder: Intruder | None) -> TablePlan | None:
         where = ("tables", name)
         settings = self.at(where)
-        if Path(name).name != name or name.startswith("."):
+        if not name or Path(name).name != name or name.startswith("."):
             self.wrong(where, f"{name!r} cannot be a file name; release files carry the table's name")
         section = self.section(TableSection, where)
         spanning = self.spanning((*where, "spanning"), settings.get("spanning"))
@@ -306,7 +338,8 @@ class _Reader:
         """One checked section, or None after its problems were noted."""
         settings = self.at(where) if settings is None else settings
         if not isinstance(settings, dict):
-            self.wrong(where, f"{where[-1]!r} is a table of settings, not {type(settings).__name__}")
+            what = f"{where[-1]!r} is" if isinstance(where[-1], str) else f"an entry of {where[-2]!r} is a name or"
+            self.wrong(where, f"{what} a table of settings, not {type(settings).__name__}")
             return None
         found = faults(kind, settings)
         for key, text in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
 import shutil
 import tempfile
@@ -21,11 +22,11 @@ from discreet.loss import SuppressionLoss, suppression_loss
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
 from discreet.plan.protect import Progress, secure
-from discreet.plan.read import TablePlan, read_plan
+from discreet.plan.read import Plan, TablePlan, read_plan
 from discreet.plan.sections import OutputSection
 from discreet.plan.sources import Sources
 
-__all__ = ["Run", "TableRun", "run_plan", "staged", "write_release"]
+__all__ = ["Run", "TableRun", "check_out", "run_plan", "staged", "write_release"]
 
 PARTS = ("discreet", "numpy", "scipy", "duckdb", "highspy", "narwhals")
 
@@ -81,9 +82,9 @@ class Run:
 
 
 def run_plan(
-    path: str | Path, out: str | Path | None = None, *, time_limit: float | None = None, progress: Progress | None = None
+    path: str | Path | Plan, out: str | Path | None = None, *, time_limit: float | None = None, progress: Progress | None = None
 ) -> Run:
-    """Run the plan in this TOML file; with ``out``, write the release files of the tables that are proved into that folder.
+    """Run a plan (its file, or what ``read_plan`` made of it); with ``out``, write what is proved into that folder.
 
     Everything is checked before anything is protected.  A table that cannot be proved is refused: nothing is written for it,
     and a release file of an earlier run is removed.  ``time_limit`` seconds a table for audit and repair together.
@@ -92,7 +93,9 @@ def run_plan(
     """
     say = progress or (lambda _: None)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    plan = read_plan(path)
+    plan = path if isinstance(path, Plan) else read_plan(path)
+    if out is not None:
+        check_out(plan, out)
     say(f"{plan.path.name}: reading the input")
     sources = Sources(plan)
     tables = sources.tables()
@@ -148,6 +151,29 @@ def write_release(run: Run, folder: str | Path) -> list[Path]:
     return [file for one in run.tables if one.published for file in write_published(one.published, folder, **options)]
 
 
+def check_out(plan: Plan, out: str | Path) -> None:
+    """Refuses, before a long run, a folder that cannot be written or in which a release would replace the plan's input."""
+    target, other = _folder(out), "choose another folder for the output"
+    inputs = {file.resolve() for file in plan.files}
+    names = ["report.html", "report.json", *(f"{table.name}.{kind}" for table in plan.tables for kind in FORMATS)]
+    for name in names:
+        place = target / name
+        if place.resolve() in inputs:
+            raise InputError(name, "is input of the plan, and the output would replace it", other)
+        if place.is_dir():
+            raise InputError(name, "is a folder where the output writes a file", other)
+    there = next(folder for folder in (target.absolute(), *target.absolute().parents) if folder.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(str(out), "cannot be written", other)
+
+
+def _folder(out: str | Path) -> Path:
+    target = Path(out)
+    if target.exists() and not target.is_dir():
+        raise InputError(target.name, "is a file, not a folder", "choose another folder for the output")
+    return target
+
+
 @contextmanager
 def staged(out: str | Path, stale: Sequence[str] = ()) -> Iterator[Path]:
     """A private folder whose files move to ``out`` together once the block has ended without an error.
@@ -155,11 +181,9 @@ def staged(out: str | Path, stale: Sequence[str] = ()) -> Iterator[Path]:
     Files named in ``stale`` that the block did not write anew are removed from ``out``: left by an earlier run, they
     would pass for released.
     """
-    target = Path(out)
-    if target.exists() and not target.is_dir():
-        raise InputError(target.name, "is a file, not a folder", "choose another folder for the output")
+    target = _folder(out)
     target.parent.mkdir(parents=True, exist_ok=True)
-    private = Path(tempfile.mkdtemp(prefix=".discreet-", dir=target.parent))
+    private = Path(tempfile.mkdtemp(prefix=".discreet-", dir=target if target.exists() else target.parent))
     try:
         yield private
         target.mkdir(exist_ok=True)

@@ -62,7 +62,7 @@ class HierarchySection:
     lead: str | None = param(None, "the lead string of the file, such as '@'; found when not given")
     parent: str | None = param(None, "the column of parents in a csv file, 'parent' by default")
     child: str | None = param(None, "the column of children in a csv file, 'child' by default")
-    encoding: str | None = param(None, "the encoding of the file, UTF-8 by default")
+    encoding: str | None = param(None, "the encoding of file and labels, UTF-8 by default")
 
     def __post_init__(self) -> None:
         check_params(self)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from discreet.errors import PlanError, SdcError
+from discreet.errors import HierarchyError, PlanError, SdcError
 from discreet.io.given import read_given
-from discreet.io.hierarchies import read_hierarchy, read_levels, read_prefixes
+from discreet.io.hierarchies import read_hierarchy, read_labels, read_levels, read_prefixes
 from discreet.io.microdata import read_microdata
 from discreet.model.facts import distinct_codes
 from discreet.model.hierarchy import Hierarchy
@@ -17,7 +17,7 @@ from discreet.model.knowledge import header_total, percentages
 from discreet.model.link import link
 from discreet.model.microdata import Microdata, Roles
 from discreet.model.table import Table
-from discreet.model.tabulate import tabulate
+from discreet.model.tabulate import RANKS, tabulate
 from discreet.model.unlisted import unlist
 from discreet.plan.read import FILE_ONLY, Plan, TablePlan
 from discreet.plan.sections import GivenSection, HierarchySection, SpanningEntry
@@ -102,6 +102,7 @@ class Sources:
             where={column: [codes] if isinstance(codes, str) else codes for column, codes in (section.where or {}).items()},
             empty=section.empty,
             decimals=section.decimals,
+            ranks=max(RANKS, *(getattr(method, "ranks_needed", 0) for method in one.methods), 0),
             name=one.name,
         )
 
@@ -120,19 +121,27 @@ class Sources:
         name = entry.hierarchy or entry.variable
         section = self.plan.hierarchies.get(name)
         if section is None and entry.total is not None:
-            return entry.variable, Hierarchy.flat(self._codes([entry.variable])[0], total=entry.total)
+            codes, where = self._codes([entry.variable])[0], f"spanning variable {entry.variable!r}"
+            return entry.variable, Hierarchy.flat(codes, total=entry.total, source=where)
         if section is None:
             return None
         column = section.columns[-1] if section.columns else entry.variable
         if (name, column) not in self._trees:
-            self._trees[name, column] = self._tree(section, column)
+            self._trees[name, column] = self._named_tree(name, section, column)
         tree = self._trees[name, column]
         return column, tree if entry.level is None else tree.to_level(entry.level)
+
+    def _named_tree(self, name: str, section: HierarchySection, column: str) -> Hierarchy:
+        try:
+            return self._tree(section, column)
+        except HierarchyError as error:
+            where = f"hierarchy {name!r}" if error.where == "hierarchy" else error.where
+            raise HierarchyError(where, error.problem, error.fix, details=error.details) from None
 
     def _tree(self, section: HierarchySection, column: str) -> Hierarchy:
         common: dict[str, Any] = {
             "total": section.total,
-            "labels": self.plan.file(section.labels) if section.labels else None,
+            "labels": read_labels(self.plan.file(section.labels), encoding=section.encoding) if section.labels else None,
             "groupings": section.groupings,
             "even": section.even,
         }

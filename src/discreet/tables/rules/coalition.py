@@ -111,7 +111,7 @@ def _refuse_short(rule: str, c: Contributions, need: int, copies: Floats) -> Non
         raise InputError(
             rule,
             f"needs {largest} of each cell; the table holds {c.ranks}, too few in {int(more.sum())} cells",
-            f"tabulate with top = {max(need, c.ranks + 1)}, or give the columns of the largest contributions (max1, max2, …)",
+            f"tabulate a response with ranks = {max(need, c.ranks + 1)}, or name the columns that hold them (max1, max2, …)",
         )
 
 
