@@ -113,3 +113,21 @@ def test_published_decimals_below_zero_are_refused() -> None:
     records = dc.read_microdata(pd.DataFrame({"a": list("xy"), "y": [1.0, 2.0]}))
     with pytest.raises(dc.ParameterError, match="published_decimals"):
         dc.tabulate(records, spanning=["a"], response="y", published_decimals=-2)
+
+
+def test_counts_are_known_to_be_whole() -> None:
+    """Real intervals of these counts are wide enough, yet whole numbers leave a single table."""
+    chance = np.random.default_rng(3)
+    size = int(chance.integers(20, 60))
+    frame = pd.DataFrame({v: chance.choice(list("abc"), size, p=chance.dirichlet([2, 2, 2])) for v in "uvw"})
+    counts = dc.tabulate(dc.read_microdata(frame), spanning=list("uvw"), empty="possible")
+    outsider = {"insiders": "none", "unions": False}
+    methods = [dc.MinimumFrequency(n=3), dc.GaussSuppression()]
+    real = dc.protect(counts.with_intruder(dc.Intruder(**outsider, integer=False)), methods)
+    assert audit(real).safe
+    assert kinds(real.with_intruder(dc.Intruder(**outsider))) == {"exact"}
+    done = dc.protect(counts.with_intruder(dc.Intruder(**outsider)), methods)
+    proof = audit(done)
+    assert proof.safe
+    assert (proof.integer_upper - proof.integer_lower >= 1).all()
+    assert not dc.tabulate(dc.read_microdata(frame.assign(y=1)), spanning=["u"], response="y").intruder.integer

@@ -97,7 +97,7 @@ def _reach(table: Table, component: Component, seen: _Seen, clock: Clock) -> Rea
     up, down, width = (need[component.cells] / component.scale for need in table.needs())
     every = np.ones(len(component.cells), bool)
     need = np.maximum(np.maximum(up, down), width)
-    integer = table.intruder.integer
+    integer = bool(table.intruder.integer)
     reach = intervals(component, every, clock, need=need, whole=integer)
     whole = whole_intervals(component, reach, every, clock, need=need) if integer else None
     seen.take(component, reach, whole)
@@ -146,7 +146,9 @@ def _insiders(
     for component in components:
         cells = component.cells
         targets = (table.primary & ~open_to_all)[cells]
-        found = insider_pairs(component, targets, width[cells] / component.scale, insiders, clock, whole=table.intruder.integer)
+        found = insider_pairs(
+            component, targets, width[cells] / component.scale, insiders, clock, whole=bool(table.intruder.integer)
+        )
         for i, amount in enumerate((found.checked, len(found.failed), len(found.undecided))):
             pairs[i] += amount
         first_of = dict(sorted(found.undecided, reverse=True))
@@ -162,7 +164,7 @@ def _result(table: Table, seen: _Seen, verdict: NDArray[np.object_], findings: l
     up, down, width = table.needs()
     value = table.value[cell]
     missing = np.full(len(cell), np.nan)
-    whole = table.intruder.integer
+    whole = bool(table.intruder.integer)
     return Audit(
         table=table,
         cell=cell,

@@ -52,7 +52,7 @@ def _part(table: Table, part: System, troubled: NDArray[np.bool_]) -> dict[str, 
     exactness = table.exactness()
     known = part.known & table.primary & troubled & np.isin(np.arange(table.cells), part.equalities.indices)
     held = {"PS1": not known.any(), "PS1*": not known.any(), "PS2*": True}
-    whole = table.intruder.integer
+    whole = bool(table.intruder.integer)
     for component in part.components:
         cells, scale = component.cells, component.scale
         targets = (troubled & table.primary)[cells]

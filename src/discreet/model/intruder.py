@@ -32,7 +32,9 @@ class Intruder:
     nonempty: bool = param(
         False, "it is known which cells are not empty: a hidden count of at least 1 unit is known to be at least 1"
     )
-    integer: bool = param(False, "values are whole numbers and the intruder uses that (integer intervals)")
+    integer: bool | None = param(
+        None, "values are whole numbers and the intruder uses that (integer intervals); by default true for counts"
+    )
     levels: bool = param(True, "demand the protection levels of the rules; false demands only that nothing is known exactly")
     insiders: str = param(
         "pairs",

@@ -108,7 +108,8 @@ class Table:
     ``fired`` bit r is set where ``rules[r]`` found the cell sensitive;
     ``upper_protection`` etc. how far from the true value the intruder's bounds must stay at least;
     ``published_decimals`` decimals of the release where it shall have fewer than the exact sums;
-    ``lower``/``upper`` a-priori bounds known for single cells, NaN where the intruder's general knowledge counts.
+    ``lower``/``upper`` a-priori bounds known for single cells, NaN where the intruder's general knowledge counts;
+    ``intruder`` knows that counts are whole numbers unless it is declared otherwise.
     """
 
     layouts: tuple[Layout, ...]
@@ -142,6 +143,9 @@ class Table:
                 if len(array) != len(self.value):
                     raise InputError(f"Table.{field.name}", f"has {len(array)} entries for {len(self.value)} cells")
                 array.setflags(write=False)
+        if self.intruder.integer is None:
+            whole = self.kind == "frequency" and self.decimals == 0
+            object.__setattr__(self, "intruder", dataclasses.replace(self.intruder, integer=whole))
         if self.published_decimals is not None and not 0 <= self.published_decimals <= self.decimals:
             raise ParameterError(
                 "published_decimals",
