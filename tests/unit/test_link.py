@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+import discreet as dc
 from discreet.errors import InputError
 from discreet.io.given import read_given
 from discreet.io.hierarchies import read_hierarchy
@@ -321,3 +323,20 @@ def test_business_tables_are_linked(shared: Path):
     assert linked.cell(SIZE="tr1", table="nuts SIZE") == linked.cell(SIZE="tr1", table="act SIZE")
     assert abs(linked.equations @ linked.value).max() < 1e-6
     assert linked.cell(ACTIVITY="F", table="act CJ") == linked.cell(ACTIVITY="FZ", table="act SIZE")
+
+
+def test_an_insider_is_known_again_in_another_table() -> None:
+    """The only enterprise of a cell in one table is the only one of a cell in the other, and knows both."""
+    frame = pl.DataFrame(
+        {
+            "unit": [f"u{i}" for i in range(9)],
+            "a": ["x", *"yyyyzzzz"],
+            "b": ["m", *"nnnnoooo"],
+            "v": [5.0, *range(10, 18)],
+        }
+    )
+    records = dc.read_microdata(frame, unit="unit")
+    tables = [dc.tabulate(records, spanning=[name], response="v", name=name) for name in ("a", "b")]
+    linked = link(*(dc.MinimumFrequency(n=2).apply(table) for table in tables))
+    knows = [set(group.tolist()) for group in linked.insiders()]
+    assert {linked.cell(table="a", a="x"), linked.cell(table="b", b="m")} in knows

@@ -1,9 +1,9 @@
 """The SQL of tabulation, ANSI only, one string for every engine.
 
-``facts`` is one row a record: ``d1..dm`` the leaf position of each spanning variable, ``who`` the number of a
-contributor with several records (NULL for one with a single record), ``x`` the rule variable, ``wx`` the same weighted,
-and the other roles.  The leaf cells are counted once; margins come from rolling leaf cells up, one variable at a
-time, through ``up1..upm`` (leaf, node).
+``facts`` is one row a record: ``d1..dm`` the leaf position of each spanning variable, ``id`` the number of its
+contributor (NULL where none is named), ``who`` the same for contributors with several records only, ``x`` the rule
+variable, ``wx`` the same weighted, and the other roles.  The leaf cells are counted once; margins come from rolling
+leaf cells up, one variable at a time, through ``up1..upm`` (leaf, node).
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ class Measures:
 
     def leaf_tops(self) -> str:
         """The largest contributions of single records in each leaf cell."""
-        rows = "SELECT *, CAST(NULL AS BIGINT) AS id FROM facts WHERE who IS NULL"
-        return top_of(rows, self.cell, self.ranks, self.waivers)
+        return top_of("SELECT * FROM facts WHERE who IS NULL", self.cell, self.ranks, self.waivers)
 
 
 def top_of(rows: str, cell: str, ranks: int, waivers: bool) -> str:

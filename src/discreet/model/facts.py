@@ -31,12 +31,14 @@ class Wanted:
 class Facts:
     """The view ``facts`` is ready in the engine; these are its properties and what was met on the way.
 
-    ``several_records``: some contributor has more than one record; ``several_units``: some unit beside its holding has.
+    ``named``: contributors have ids, so that one is known again in other cells and tables; ``several_records``: some
+    contributor has more than one record; ``several_units``: some unit beside its holding has.
     """
 
     hierarchies: tuple[Hierarchy, ...]
     decimals: int
     response_decimals: int
+    named: bool
     several_records: bool
     several_units: bool
     waivers: bool
@@ -92,12 +94,13 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     counts |= numbers.counts
     conditions += numbers.conditions
     count = _count(microdata, numbers)
-    several_who = _number(microdata, (roles.holding, roles.unit), "who")
-    several_units = _number(microdata, (roles.unit,) if roles.holding else (), "unit")
-    joins += several_who + several_units
+    named = _number(microdata, (roles.holding, roles.unit), "who")
+    units = _number(microdata, (roles.unit,) if roles.holding else (), "unit")
+    joins += named + units
     facts = {
-        "who": "numbered_who.number" if several_who else "CAST(NULL AS BIGINT)",
-        "unit": "numbered_unit.number" if several_units else "CAST(NULL AS BIGINT)",
+        "id": "numbered_who.number" if named else "CAST(NULL AS BIGINT)",
+        "who": "CASE WHEN numbered_who.records > 1 THEN numbered_who.number END" if named else "CAST(NULL AS BIGINT)",
+        "unit": "CASE WHEN numbered_unit.records > 1 THEN numbered_unit.number END" if units else "CAST(NULL AS BIGINT)",
         "v": _weighted(value, decimals, weight) if roles.weight else f"({value})",
         "x": f"({shadow})",
         "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
@@ -121,8 +124,9 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         hierarchies=tuple(full),
         decimals=decimals + weight_decimals,
         response_decimals=decimals,
-        several_records=bool(several_who),
-        several_units=bool(several_units),
+        named=bool(named),
+        several_records=bool(named) and _any_several(microdata, "who"),
+        several_units=bool(units) and _any_several(microdata, "unit"),
         waivers=roles.waiver is not None,
         counts=counts,
     )
@@ -210,7 +214,7 @@ def _weighted(value: str, decimals: int, weight: str) -> str:
 
 
 def _number(microdata: Microdata, columns: Sequence[str | None], name: str) -> list[str]:
-    """Numbers the ids that occur on several records, and joins them; nothing where there are none.
+    """Numbers the ids, with how many records each has, and joins them; nothing where no column holds ids.
 
     The id of a record is that of the first of the columns in which it has one.
     """
@@ -224,12 +228,14 @@ def _number(microdata: Microdata, columns: Sequence[str | None], name: str) -> l
     ]
     own = f"CASE {' '.join(cases)} END"
     microdata.engine.run(
-        f"CREATE OR REPLACE TEMP TABLE numbered_{name} AS SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 AS number FROM "
-        f"(SELECT {own} AS id FROM records) AS every WHERE id IS NOT NULL GROUP BY id HAVING COUNT(*) > 1"
+        f"CREATE OR REPLACE TEMP TABLE numbered_{name} AS SELECT id, COUNT(*) AS records, ROW_NUMBER() OVER (ORDER BY id) - 1 "
+        f"AS number FROM (SELECT {own} AS id FROM records) AS every WHERE id IS NOT NULL GROUP BY id"
     )
-    if not microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM numbered_{name}")["n"][0]:
-        return []
     return [f"LEFT JOIN numbered_{name} ON numbered_{name}.id = {own}"]
+
+
+def _any_several(microdata: Microdata, name: str) -> bool:
+    return bool(microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM numbered_{name} WHERE records > 1")["n"][0])
 
 
 def _flag(microdata: Microdata, column: str | None, what: str, words: Mapping[int, Sequence[str]], where: str) -> str:

@@ -66,7 +66,7 @@ def tabulate(
     chosen = [spanning_of(microdata, variable, given) for variable, given in named.items()]
     wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {})
     facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
-    keep = 0 if response is None and shadow is None and not facts.several_records else ranks
+    keep = 0 if response is None and shadow is None and not facts.named else ranks
     sums, tops = _count(microdata, facts, keep)
     codes, sums = _in_order(facts.hierarchies, sums, empty)
     equations, cell, first = merged(equations_of(facts.hierarchies, codes))
