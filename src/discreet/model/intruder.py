@@ -6,10 +6,8 @@ Protection and audit read the same assumptions from here and share nothing else.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-from discreet.errors import ParameterError
-from discreet.method import build, check_params, param
+from discreet.method import check_params, param
 
 __all__ = ["Intruder"]
 
@@ -45,11 +43,3 @@ class Intruder:
 
     def __post_init__(self) -> None:
         check_params(self)
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> Intruder:
-        """From a plan's table; unknown words are refused."""
-        try:
-            return build(cls, settings)
-        except ParameterError as error:
-            raise ParameterError("intruder", error.problem, error.fix) from None
