@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from discreet.model.contributions import Contributions
 from discreet.model.equations import equations_of, merged
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Table
 
 __all__ = ["assert_same_table", "small_table"]
 

@@ -8,7 +8,8 @@ from discreet.audit import audit
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
-from discreet.model.table import Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Table
 from discreet.testing import small_table
 
 

@@ -14,7 +14,8 @@ from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
 from discreet.model.knowledge import header_total, percentages
-from discreet.model.table import Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Table
 from discreet.testing import small_table
 
 few = settings(max_examples=30, deadline=None)

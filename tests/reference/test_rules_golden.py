@@ -13,7 +13,8 @@ import pytest
 
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Table
 from discreet.tables.rules import APriori, Dominance, KDisclosure, MinimumFrequency, PPercent
 from discreet.testing import small_table
 

@@ -10,7 +10,8 @@ from discreet.model.contributions import Contributions
 from discreet.model.equations import equations_of
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
-from discreet.model.table import Knowledge, Layout, Table
+from discreet.model.layout import Knowledge, Layout
+from discreet.model.table import Table
 from discreet.tables.rules import Dominance, MinimumFrequency
 from discreet.tables.suppress import ExactSuppression, GaussSuppression, repair
 from discreet.testing import small_table

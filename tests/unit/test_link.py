@@ -17,8 +17,9 @@ from discreet.io.hierarchies import read_hierarchy
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
+from discreet.model.layout import Knowledge
 from discreet.model.link import link
-from discreet.model.table import Knowledge, Status, Table
+from discreet.model.table import Status, Table
 from discreet.testing import assert_same_table, small_table
 
 

@@ -9,7 +9,8 @@ from discreet.errors import InputError, ParameterError
 from discreet.method import build
 from discreet.model.equations import merged
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Layout, Status, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Status, Table
 from discreet.tables.rules import APriori, MinimumFrequency
 from discreet.testing import small_table
 

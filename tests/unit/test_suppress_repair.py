@@ -9,7 +9,8 @@ from discreet.errors import NotProtectedError
 from discreet.model.finding import Finding
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
-from discreet.model.table import Knowledge, Table
+from discreet.model.layout import Knowledge
+from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency, PPercent
 from discreet.tables.suppress import GaussSuppression, repair
 from discreet.tables.suppress.probing import TOLERANCE

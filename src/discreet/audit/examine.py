@@ -23,7 +23,8 @@ __all__ = ["audit"]
 def audit(table: Table, *, time_limit: float | None = None) -> Audit:
     """Prove a table, or say what is wrong with it.
 
-    Over all published equations and declared knowledge: the feasibility interval of every suppressed cell; whether a
+    Over all published equations and declared knowledge: the feasibility interval of every cell that is suppressed, or shown
+    rounded or with noise; whether a
     contributor who knows its own hidden cells recomputes another's; whether the sum of the hidden cells of an equation is
     sensitive.  What could not be proved within ``time_limit`` seconds is reported as not proved.
 
@@ -54,7 +55,8 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
         findings,
         {
             "suppressed": int(table.suppressed.sum()),
-            **{word: int((verdict[table.suppressed] == word).sum()) for word in VERDICTS},
+            "perturbed": int(table.perturbed.sum()),
+            **{word: int((verdict[table.judged] == word).sum()) for word in VERDICTS},
             "insiders": len(insiders),
             "insider pairs checked": pairs[0],
             "insider pairs failed": pairs[1],
@@ -121,7 +123,7 @@ def _judge(table: Table, seen: _Seen) -> tuple[NDArray[np.object_], list[Finding
     words = [safe, ~seen.proved | ~short, exact]
     verdict = np.asarray(np.select(words, ["safe", "not proved", "exact"], "too narrow"), object)
     findings = []
-    for cell in np.flatnonzero(table.suppressed & ~safe).tolist():
+    for cell in np.flatnonzero(table.judged & ~safe).tolist():
         demands = (("up", up), ("down", down), ("width", width))
         unmet = {name: 0.0 if met[name][cell] else float(demand[cell]) for name, demand in demands}
         findings.append(Finding(kind=verdict[cell], cell=cell, up=unmet["up"], down=unmet["down"], width=unmet["width"]))
@@ -160,7 +162,7 @@ def _insiders(
 
 
 def _result(table: Table, seen: _Seen, verdict: NDArray[np.object_], findings: list[Finding], counts: dict[str, Any]) -> Audit:
-    cell = np.flatnonzero(table.suppressed).astype(np.int64)
+    cell = np.flatnonzero(table.judged).astype(np.int64)
     up, down, width = table.needs()
     value = table.value[cell]
     missing = np.full(len(cell), np.nan)

@@ -31,7 +31,7 @@ def publish(
     Errors: NotProtectedError names what is not proved; InputError for an exception that signs nothing.
     """
     proof = examine(table) if audit is None else audit
-    if proof.table is not table or not np.array_equal(proof.cell, np.flatnonzero(table.suppressed)):
+    if proof.table is not table or not np.array_equal(proof.cell, np.flatnonzero(table.judged)):
         raise InputError(
             "publish", "this audit was made of another table", "audit the table that is to be published, after the last method"
         )

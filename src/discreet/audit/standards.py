@@ -14,7 +14,8 @@ from discreet.audit.intervals import Clock, intervals, whole_intervals
 from discreet.audit.system import SHORT, System, subsystem
 from discreet.model.contributions import Integers
 from discreet.model.finding import Finding
-from discreet.model.table import Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Table
 
 __all__ = ["standards"]
 

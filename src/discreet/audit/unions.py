@@ -16,9 +16,9 @@ __all__ = ["union_findings"]
 def union_findings(table: Table, known: NDArray[np.bool_], equalities: sparse.csr_array) -> tuple[int, list[Finding]]:
     """How many published sums of hidden cells were judged, and those that fail a rule.
 
-    An equality whose unknown cells all stand on one side publishes their sum.  Only sums of at least two cells, one of
-    them sensitive, matter.  A sum that is itself a cell declared safe is passed over, as the rules pass that cell over.
-    A rule opts out by the class attribute ``unions = False``.
+    An equality whose unknown cells all stand on one side publishes their sum; one with a perturbed cell does not.  Only sums of
+    at least two cells, one of them sensitive, matter.  A sum that is itself a cell declared safe is passed over, as the rules
+    pass that cell over.  A rule opts out by the class attribute ``unions = False``.
     """
     rules = [rule for rule in table.rules if getattr(rule, "unions", True)]
     equations, groups = _published_sums(table, known, equalities)
@@ -52,7 +52,8 @@ def _published_sums(table: Table, known: NDArray[np.bool_], equalities: sparse.c
     sensitive = np.bincount(rows[hidden], table.primary[columns[hidden]], minlength=size) > 0
     is_cell = np.bincount(rows[~hidden], minlength=size) == 1
     waved = is_cell & (np.bincount(rows[~hidden], table.exempt[columns[~hidden]], minlength=size) > 0)
-    candidates = np.flatnonzero((count >= 2) & (np.abs(net) == gross) & one_by_one & sensitive & ~waved)
+    approximate = np.bincount(rows[hidden], table.perturbed[columns[hidden]], minlength=size) > 0
+    candidates = np.flatnonzero((count >= 2) & (np.abs(net) == gross) & one_by_one & sensitive & ~waved & ~approximate)
     sums: dict[tuple[int, ...], int] = {}
     for row in candidates.tolist():
         entries = columns[equalities.indptr[row] : equalities.indptr[row + 1]]

@@ -15,7 +15,8 @@ from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.equations import equations_of, locate, merged, residuals, seen_through
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.join import check_agreement, join
-from discreet.model.table import Layout, Status, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Status, Table
 
 __all__ = ["STATUSES", "GivenLines", "given_table"]
 

@@ -39,6 +39,11 @@ class Intruder:
         "contributors who know a hidden cell: the only contributor of a cell, or both of a two-contributor cell together",
         choices=("none", "singletons", "pairs"),
     )
+    perturbed: str = param(
+        "all",
+        "which cells shown rounded or with noise must not be recomputed exactly: all, or only those a rule found sensitive",
+        choices=("all", "sensitive"),
+    )
     unions: bool = param(True, "the sum of the hidden cells of an equation must pass the sensitivity rules too")
 
     def __post_init__(self) -> None:

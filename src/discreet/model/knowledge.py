@@ -10,7 +10,8 @@ from scipy import sparse
 from discreet.errors import InputError, some
 from discreet.model.contributions import Integers
 from discreet.model.equations import locate
-from discreet.model.table import Knowledge, Layout, Table
+from discreet.model.layout import Knowledge, Layout
+from discreet.model.table import Table
 
 __all__ = ["header_total", "percentages"]
 

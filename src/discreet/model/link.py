@@ -15,7 +15,8 @@ from discreet.model.contributions import Contributions, Integers
 from discreet.model.equations import equations_of, merged, residuals
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.join import check_agreement, join
-from discreet.model.table import Knowledge, Layout, Table
+from discreet.model.layout import Knowledge, Layout
+from discreet.model.table import Table
 from discreet.model.trees import Nodes
 
 __all__ = ["link"]
@@ -76,6 +77,8 @@ def link(*tables: Table, names: Sequence[str] | None = None) -> Table:
 def _check_alike(tables: Sequence[Table]) -> None:
     if len(tables) < 2:
         raise InputError("link", f"{len(tables)} table is given", "give at least two")
+    if any(table.perturbed.any() for table in tables):
+        raise InputError("link", "a table is perturbed already", "link the tables first, then round them or add noise")
     for what in ("response", "kind", "intruder", "published_decimals"):
         if any(getattr(table, what) != getattr(tables[0], what) for table in tables[1:]):
             told = "" if what == "intruder" else ": " + some(dict.fromkeys(getattr(table, what) for table in tables))

@@ -15,7 +15,10 @@ from discreet.model.contributions import Floats
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.table import Status, Step, Table
 
-__all__ = ["Exemption", "PublishedLayout", "PublishedTable"]
+__all__ = ["ERROR_GRADES", "Exemption", "PublishedLayout", "PublishedTable"]
+
+ERROR_GRADES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""The standard errors that readers are told of sums with noise, as shares of the published number."""
 
 WORDS = {Status.OPEN: "published", Status.SECONDARY: "secondary", Status.PRIMARY: "primary"}
 
@@ -45,7 +48,7 @@ class PublishedLayout:
     """One table as its readers get it: arrays over its lines.
 
     ``codes`` positions in ``hierarchies[v].codes``, shape (lines, variables); ``value`` NaN where hidden;
-    ``status`` ``published``, ``primary`` or ``secondary``.
+    ``status`` ``published``, ``primary`` or ``secondary``; ``error`` the standard error of a value with noise, NaN for others.
     """
 
     name: str
@@ -54,9 +57,10 @@ class PublishedLayout:
     codes: NDArray[np.int32]
     value: Floats
     status: NDArray[np.object_]
+    error: Floats
 
     def __post_init__(self) -> None:
-        for array in (self.codes, self.value, self.status):
+        for array in (self.codes, self.value, self.status, self.error):
             array.setflags(write=False)
 
     def column(self, variable: int) -> NDArray[np.object_]:
@@ -88,9 +92,10 @@ class PublishedTable:
         cls, table: Table, *, decimals: int, exceptions: tuple[Exemption, ...] = (), audit: Mapping[str, Any]
     ) -> PublishedTable:
         """Copy what is public of a table: values of hidden cells are dropped, lines that are not listed left out."""
-        hidden = table.unknown
-        shown = np.where(hidden, np.nan, np.round(np.where(hidden, 0.0, table.value), decimals))
+        shown = np.round(table.numbers, decimals)
         words = np.array([WORDS[Status(status)] for status in range(len(WORDS))], object)
+        word = np.where(table.perturbed, WORDS[Status.OPEN], words[table.status])
+        error = _told_error(table)
         layouts = []
         for layout in table.layouts:
             lines = np.flatnonzero(table.listed[layout.cell])
@@ -102,7 +107,8 @@ class PublishedTable:
                     hierarchies=layout.hierarchies,
                     codes=layout.codes[lines],
                     value=shown[cells] + 0.0,
-                    status=words[table.status[cells]],
+                    status=word[cells],
+                    error=error[cells],
                 )
             )
         return cls(
@@ -135,6 +141,10 @@ class PublishedTable:
     def to_columns(self, table: str | None = None, *, distinguish: bool = False) -> dict[str, Any]:
         """One column a spanning variable, the response (NaN where hidden) and the status.
 
+        Where numbers carry noise, ``standard_error`` follows.  The exact error of a sum with noise tells how large its largest
+        contributions are, so it is rounded up to the next of :data:`ERROR_GRADES`, as a share of the published number;
+        that of a count tells nothing and stays as it is.
+
         The status of every hidden cell reads ``suppressed``: whoever could tell a sensitive cell from one that is hidden
         to protect it would know which contributors are few or large, and where to dig.  ``distinguish`` writes
         ``primary`` and ``secondary`` instead, for the file that stays in the house.
@@ -142,7 +152,10 @@ class PublishedTable:
         layout = self.layout(table)
         columns: dict[str, Any] = {name: layout.column(v) for v, name in enumerate(layout.variables)}
         status = layout.status if distinguish else np.where(layout.status == "published", layout.status, "suppressed")
-        for name, column in ((self.response, layout.value), ("status", status)):
+        shown = [(self.response, layout.value), ("status", status)]
+        if not np.isnan(layout.error).all():
+            shown.append(("standard_error", layout.error))
+        for name, column in shown:
             columns[_free(name, columns)] = column
         return columns
 
@@ -156,6 +169,18 @@ class PublishedTable:
         columns = self.to_columns(table, distinguish=distinguish)
         lists = {name: column.tolist() if column.dtype == object else column for name, column in columns.items()}
         return polars.DataFrame(lists).with_columns(polars.selectors.float().fill_nan(None))
+
+
+def _told_error(table: Table) -> Floats:
+    """The standard error that readers are told."""
+    error = np.where(table.perturbed, table.shown_error, np.nan)
+    if table.kind == "frequency":
+        return error
+    size = np.abs(np.where(table.perturbed, table.shown, np.nan))
+    grades = np.array(ERROR_GRADES) * size[:, np.newaxis]
+    enough = grades >= error[:, np.newaxis]
+    rank = np.where(enough.any(axis=1), enough.argmax(axis=1), len(ERROR_GRADES) - 1)
+    return np.where(np.isnan(error), np.nan, grades[np.arange(len(size)), rank])
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

@@ -13,11 +13,11 @@ from scipy import sparse
 
 from discreet.errors import InputError, ParameterError, some
 from discreet.model.contributions import Contributions, Floats, Integers
-from discreet.model.equations import owned
-from discreet.model.hierarchy import Hierarchy
+from discreet.model.insiders import known_to_insiders
 from discreet.model.intruder import Intruder
+from discreet.model.layout import Knowledge, Layout
 
-__all__ = ["Knowledge", "Layout", "SensitivityRule", "Status", "Step", "Table"]
+__all__ = ["SensitivityRule", "Status", "Step", "Table"]
 
 Bools = NDArray[np.bool_]
 
@@ -51,52 +51,6 @@ class Step:
     seconds: float = 0.0
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Layout:
-    """One published table as people read it: lines of codes, each pointing to a cell.
-
-    ``codes`` has shape (lines, variables) and holds positions in ``hierarchies[v].codes``; position 0 is the
-    total.  Two lines may point to one cell (a region with a single county).
-    """
-
-    name: str
-    variables: tuple[str, ...]
-    hierarchies: tuple[Hierarchy, ...]
-    codes: NDArray[np.int32]
-    cell: Integers
-
-    def column(self, variable: int) -> NDArray[np.object_]:
-        """The code of each line for one spanning variable, as text."""
-        names = np.array(self.hierarchies[variable].codes, object)
-        return names[self.codes[:, variable]]
-
-    def line(self, codes: Mapping[str, str]) -> int | None:
-        """The line with these codes (a variable left out means its total), or None where the table has none."""
-        wanted = np.zeros(len(self.variables), np.int32)
-        for name, code in codes.items():
-            if name not in self.variables:
-                raise InputError(self.name, f"{name!r} is no spanning variable", f"use {some(self.variables)}")
-            v = self.variables.index(name)
-            wanted[v] = self.hierarchies[v].position(code)
-        found = np.flatnonzero((self.codes == wanted).all(axis=1))
-        return int(found[0]) if found.size else None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Knowledge:
-    """Linear facts published beside the cells: ``low <= matrix @ value <= high``.
-
-    A row counts only while the cell in ``while_published`` is published (-1: always), such as a percentage
-    that is hidden together with its cell.  ``what`` names each row for messages.
-    """
-
-    matrix: sparse.csr_array
-    low: Floats
-    high: Floats
-    while_published: Integers
-    what: tuple[str, ...]
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Table:
     """An immutable table of cells; arrays of shape (cells,) unless said otherwise.
@@ -109,6 +63,9 @@ class Table:
     ``upper_protection`` etc. how far from the true value the intruder's bounds must stay at least;
     ``published_decimals`` decimals of the release where it shall have fewer than the exact sums;
     ``lower``/``upper`` a-priori bounds known for single cells, NaN where the intruder's general knowledge counts;
+    ``shown`` the number that the release shows instead of the value (rounded, or with noise), NaN for every other cell;
+    ``shown_low``/``shown_high`` what that number and the published rules of the method tell of the value (infinite: nothing);
+    ``shown_error`` the standard error of a number shown with noise, NaN where chance plays no part;
     ``intruder`` knows that counts are whole numbers unless it is declared otherwise.
     """
 
@@ -130,6 +87,10 @@ class Table:
     sliding_protection: Floats
     lower: Floats
     upper: Floats
+    shown: Floats
+    shown_low: Floats
+    shown_high: Floats
+    shown_error: Floats
     rules: tuple[Any, ...] = ()
     knowledge: tuple[Knowledge, ...] = ()
     intruder: Intruder = dataclasses.field(default_factory=Intruder)
@@ -143,6 +104,10 @@ class Table:
                 if len(array) != len(self.value):
                     raise InputError(f"Table.{field.name}", f"has {len(array)} entries for {len(self.value)} cells")
                 array.setflags(write=False)
+        told = (self.shown_low > self.value + self.unit / 2) | (self.shown_high < self.value - self.unit / 2)
+        if (told & self.perturbed).any():
+            cell = self.label(int(np.flatnonzero(told & self.perturbed)[0]))
+            raise InputError("Table.shown", f"the value of {cell} lies outside what its shown number is said to tell of it")
         if self.intruder.integer is None:
             whole = self.kind == "frequency" and self.decimals == 0
             object.__setattr__(self, "intruder", dataclasses.replace(self.intruder, integer=whole))
@@ -180,6 +145,10 @@ class Table:
             "sliding_protection": np.zeros(cells),
             "lower": np.full(cells, np.nan),
             "upper": np.full(cells, np.nan),
+            "shown": np.full(cells, np.nan),
+            "shown_low": np.full(cells, -np.inf),
+            "shown_high": np.full(cells, np.inf),
+            "shown_error": np.full(cells, np.nan),
         } | given
         return cls(layouts=layouts, value=values, contributions=contributions, equations=equations, **fields)
 
@@ -187,9 +156,10 @@ class Table:
 
     def __repr__(self) -> str:
         tables = ", ".join(" × ".join(layout.variables) for layout in self.layouts)
+        perturbed = f", {int(self.perturbed.sum())} perturbed" if self.perturbed.any() else ""
         return (
             f"Table({self.response} by {tables}: {self.cells} cells, {self.equations.shape[0]} equations, "
-            f"{int(self.primary.sum())} primary, {int(self.secondary.sum())} secondary)"
+            f"{int(self.primary.sum())} primary, {int(self.secondary.sum())} secondary{perturbed})"
         )
 
     @property
@@ -208,14 +178,30 @@ class Table:
         return np.asarray(self.status == Status.SECONDARY)
 
     @property
+    def perturbed(self) -> Bools:
+        """Cells that show another number than their value: rounded, or with noise."""
+        return ~np.isnan(self.shown)
+
+    @property
     def suppressed(self) -> Bools:
-        """Primary or secondary."""
-        return np.asarray(self.status != Status.OPEN)
+        """Primary or secondary, and not shown perturbed."""
+        return np.asarray((self.status != Status.OPEN) & ~self.perturbed)
 
     @property
     def unknown(self) -> Bools:
-        """Cells whose value the release does not show: suppressed, or not listed."""
-        return self.suppressed | ~self.listed
+        """Cells whose value the release does not show: suppressed, not listed, or perturbed."""
+        return self.suppressed | ~self.listed | self.perturbed
+
+    @property
+    def judged(self) -> Bools:
+        """Cells that must not be recomputed: suppressed ones, and the perturbed ones that ``intruder.perturbed`` names."""
+        return self.suppressed | (self.perturbed & (self.primary | (self.intruder.perturbed == "all")))
+
+    @property
+    def numbers(self) -> Floats:
+        """The number that the release shows of each cell before any rounding at the release; NaN where it shows none."""
+        kept = np.where(self.unknown, np.nan, self.value)
+        return np.where(self.perturbed, self.shown, kept)
 
     @property
     def unit(self) -> float:
@@ -286,7 +272,7 @@ class Table:
         low = up if lower is None else np.broadcast_to(np.asarray(lower, float), hit.shape)
         slide = np.broadcast_to(np.asarray(sliding, float), hit.shape)
         bit = np.uint64(1) << np.uint64(len(self.rules))
-        return self.replace(
+        return self._hidden(hit).replace(
             status=np.where(hit, Status.PRIMARY, self.status).astype(np.int8),
             fired=np.where(hit, self.fired | bit, self.fired),
             rules=(*self.rules, rule),
@@ -306,10 +292,46 @@ class Table:
         if clash.size:
             raise InputError(method, f"cell {self.label(int(clash[0]))} must be published and cannot be hidden")
         added = {"secondary": int(hide.sum())} | counts
-        return self.replace(
+        return self._hidden(hide).replace(
             status=np.where(hide, Status.SECONDARY, self.status).astype(np.int8),
             history=(*self.history, Step(method=method, what="secondary suppression", counts=added, seconds=seconds)),
         )
+
+    def _hidden(self, cells: Bools) -> Table:
+        """The same table without the perturbed numbers of these cells, which are to be hidden."""
+        gone = cells & self.perturbed
+        return self.replace(shown=np.where(gone, np.nan, self.shown)) if gone.any() else self
+
+    def with_shown(
+        self,
+        method: str,
+        shown: Floats,
+        *,
+        low: ArrayLike = -np.inf,
+        high: ArrayLike = np.inf,
+        error: ArrayLike = np.nan,
+        seconds: float = 0.0,
+        **counts: Any,
+    ) -> Table:
+        """Show another number than the value where ``shown`` is not NaN, also in cells that are suppressed so far.
+
+        ``low``/``high`` bound the value as a reader who knows the method can; ``error`` the standard error of the number.
+        A cell is perturbed once: numbers built on numbers would give no bounds and no error that hold.
+        """
+        new = ~np.isnan(np.asarray(shown, float))
+        again = np.flatnonzero(new & (self.perturbed | ~self.listed))
+        if again.size:
+            why = "is perturbed already" if self.perturbed[again[0]] else "is not listed"
+            raise InputError(
+                method, f"cell {self.label(int(again[0]))} {why}", "use one method that rounds or adds noise a table"
+            )
+
+        def put(before: Floats, after: ArrayLike) -> Floats:
+            return np.where(new, np.asarray(after, float), before)
+
+        given = {"shown": shown, "shown_low": low, "shown_high": high, "shown_error": error}
+        changed = self.replace(**{name: put(getattr(self, name), numbers) for name, numbers in given.items()})
+        return changed.with_step(method, "perturbation", seconds, perturbed=int(new.sum()), **counts)
 
     # ---------------------------------------------------------------- what must stay unknown
 
@@ -325,7 +347,9 @@ class Table:
             low, high = np.maximum(low, self.value - near), np.minimum(high, self.value + near)
         low = np.where(np.isnan(self.lower), low, np.minimum(self.lower, self.value))
         high = np.where(np.isnan(self.upper), high, np.maximum(self.upper, self.value))
-        return low, high
+        told = self.perturbed
+        low = np.where(told, np.maximum(low, np.minimum(self.shown_low, self.value)), low)
+        return low, np.where(told, np.minimum(high, np.maximum(self.shown_high, self.value)), high)
 
     def _floor(self) -> Floats:
         """0 where values are known not to be negative: by declaration, or since no value and no contribution is.
@@ -348,7 +372,7 @@ class Table:
         return np.maximum(10.0**-shown, 1e-6 * np.abs(self.value))
 
     def needs(self) -> tuple[Floats, Floats, Floats]:
-        """How far up, how far down and how wide the interval of each suppressed cell must reach (0 for open cells).
+        """How far up, how far down and how wide the interval of each judged cell must reach (0 for other cells).
 
         Downwards never below 0 where values are known not to be negative.
         """
@@ -357,11 +381,11 @@ class Table:
         up = np.where(levels, self.upper_protection, 0.0)
         down = np.where(levels, np.minimum(self.lower_protection, self.value - floor), 0.0)
         wide = np.where(levels, self.sliding_protection, 0.0)
-        width = np.where(self.suppressed, np.maximum(wide, self.exactness()), 0.0)
+        width = np.where(self.judged, np.maximum(wide, self.exactness()), 0.0)
         return up, down, width
 
     def insiders(self, *, unlisted: bool = False) -> tuple[Integers, ...]:
-        """Groups of suppressed (and ``unlisted``) cells that one contributor or the pair of a two-contributor cell knows.
+        """Groups of unknown cells (unlisted ones only if ``unlisted``) known to one contributor or the pair in a cell of two.
 
         Each array lists the cells whose value the insider can write down before looking at the release: those of which it
         makes up all contributors, and what follows of their parts and totals.
@@ -369,17 +393,6 @@ class Table:
         if self.intruder.insiders == "none":
             return ()
         most = 1 if self.intruder.insiders == "singletons" else 2
-        contributors = np.where(self.contributions.holdings > 0, self.contributions.holdings, self.contributions.n)
-        known = np.flatnonzero(self.suppressed & (contributors >= 1) & (contributors <= most))
-        ranks = min(most, self.contributions.ranks)
-        groups: dict[tuple[tuple[int, ...], int], list[int]] = {}
-        for cell in known.tolist():
-            who = tuple(sorted(int(i) for i in self.contributions.top_id[cell, :ranks] if i >= 0))
-            stranger = -1 if len(who) == contributors[cell] else cell
-            groups.setdefault((who, stranger), []).append(cell)
-        for (who, stranger), cells in groups.items():
-            for one in who if len(who) == 2 or stranger >= 0 else ():
-                cells.extend(groups.get(((one,), -1), []))
-        made_up = owned(self.equations, list(groups.values()), contributors)
-        among = self.unknown if unlisted else self.suppressed
-        return tuple(cells[among[cells]] for cells in made_up)
+        kept_back = self.suppressed | self.perturbed
+        among = self.unknown if unlisted else kept_back
+        return tuple(cells[among[cells]] for cells in known_to_insiders(self.contributions, self.equations, kept_back, most))

@@ -15,8 +15,9 @@ from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.equations import equations_of, locate, merged
 from discreet.model.facts import Facts, Wanted, make_facts, spanning_of
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.layout import Layout
 from discreet.model.microdata import Microdata
-from discreet.model.table import Layout, Table
+from discreet.model.table import Table
 
 __all__ = ["RANKS", "tabulate"]
 

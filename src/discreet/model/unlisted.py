@@ -8,7 +8,8 @@ import numpy as np
 
 from discreet.errors import InputError, near, some
 from discreet.model.equations import seen_through
-from discreet.model.table import Bools, Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Bools, Table
 
 __all__ = ["unlist"]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Layout, Status, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Status, Table
 
 __all__ = ["MARKS", "marks", "view"]
 

@@ -13,7 +13,8 @@ from discreet.method import check_params, param
 from discreet.model.contributions import Floats, Integers
 from discreet.model.equations import locate
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Bools, Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Bools, Table
 
 __all__ = ["APriori"]
 

@@ -13,7 +13,8 @@ from discreet.errors import InputError, near, some
 from discreet.method import check_params, param
 from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.hierarchy import Hierarchy
-from discreet.model.table import Bools, Layout, Table
+from discreet.model.layout import Layout
+from discreet.model.table import Bools, Table
 from discreet.tables.rules.coalition import GUARD
 
 __all__ = ["KDisclosure"]
@@ -172,6 +173,7 @@ def _with_sums(table: Table, groups: Sequence[Integers]) -> Table:
     changes: dict[str, Any] = {name: np.array([getattr(table, name)[g].sum() for g in groups]) for name in ("value", "cost")}
     changes |= {"status": 0, "frozen": False, "exempt": False, "listed": False, "fired": 0, "lower": np.nan, "upper": np.nan}
     changes |= {"upper_protection": 0.0, "lower_protection": 0.0, "sliding_protection": 0.0}
+    changes |= {"shown": np.nan, "shown_low": -np.inf, "shown_high": np.inf, "shown_error": np.nan}
     for name, more in changes.items():
         old = getattr(table, name)
         changes[name] = np.concatenate([old, np.broadcast_to(np.asarray(more, old.dtype), len(groups))])
