@@ -16,6 +16,8 @@ from discreet.model.table import Table
 
 __all__ = ["assert_same_table", "small_table"]
 
+SHOWN = ("shown", "shown_low", "shown_high", "shown_error")
+
 
 def small_table(
     inner: ArrayLike,
@@ -76,7 +78,18 @@ def _tops(top: Any, member: Sequence[Any]) -> Any:
 
 def assert_same_table(left: Table, right: Table) -> None:
     """Fails, naming the field, when two tables differ in cells, numbers, equations, statuses or protection."""
-    for name in ("value", "cost", "status", "frozen", "exempt", "listed", "fired", "upper_protection", "lower_protection"):
+    for name in (
+        "value",
+        "cost",
+        "status",
+        "frozen",
+        "exempt",
+        "listed",
+        "fired",
+        "upper_protection",
+        "lower_protection",
+        *SHOWN,
+    ):
         np.testing.assert_array_equal(getattr(left, name), getattr(right, name), err_msg=f"tables differ in {name}")
     assert left.decimals == right.decimals, "tables differ in decimals"
     assert abs(left.equations - right.equations).sum() == 0, "tables differ in equations"

@@ -18,7 +18,7 @@ from discreet.method import build, parameters
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.table import Status, Table
-from discreet.plan.catalog import CATALOG, SUPPRESSION, as_settings, find, from_settings
+from discreet.plan.catalog import CATALOG, PERTURBATION, SUPPRESSION, as_settings, find, from_settings
 from discreet.testing import assert_same_table, small_table
 
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -58,8 +58,30 @@ def a_table(name: str) -> Table:
     return table.replace(contributions=dataclasses.replace(table.contributions, top_request=asked, requests=asked.sum(axis=1)))
 
 
+def a_keyed_table(name: str) -> Table:
+    """Three by four cells of twelve contributors (or of some people) with record keys, unit noise and a subtotal."""
+    chance = np.random.default_rng(7)
+    tree = Hierarchy.from_parents([("Total", "AB"), ("AB", "A"), ("AB", "B"), ("Total", "CD"), ("CD", "C"), ("CD", "D")])
+    rows = Hierarchy.flat(["A", "B", "C"])
+    if name in COUNTS_ONLY:
+        table = small_table(chance.integers(0, 14, (3, 4)).astype(float), hierarchies=[rows, tree], kind="frequency")
+    else:
+        top = np.sort(chance.integers(1, 400, (3, 4, 12)), axis=2)[..., ::-1].astype(float)
+        table = small_table(top.sum(axis=2), hierarchies=[rows, tree], n=np.full((3, 4), 12), top=top)
+    held = table.contributions
+    keys = {
+        "key": chance.integers(1, 2**32, table.cells),
+        "top_key": chance.integers(1, 2**32, held.top.shape),
+        "noise": np.round(chance.normal(0, 30, table.cells), 2),
+        "squares": (held.top**2).sum(axis=1),
+    }
+    return table.replace(contributions=dataclasses.replace(held, **keys))
+
+
 def prepared(name: str) -> Table:
-    """What the method meets in a plan: for suppression, a table with sensitive cells."""
+    """What the method meets in a plan: for suppression, a table with sensitive cells; for noise, one with record keys."""
+    if name in PERTURBATION:
+        return a_keyed_table(name)
     table = a_table(name)
     if name in SUPPRESSION:
         table = from_settings({"method": "p-percent", "p": 20}).apply(from_settings({"method": "min-frequency"}).apply(table))
@@ -93,7 +115,7 @@ def arrays(table: Table) -> Iterator[tuple[str, np.ndarray]]:
 def test_it_does_something_on_the_example(name: str) -> None:
     before = prepared(name)
     after = method_of(name).apply(before)
-    changed = (after.status[: before.cells] != before.status).any()
+    changed = (after.status[: before.cells] != before.status).any() or after.perturbed.any()
     assert changed, "the example must show the method at work, or the other tests say nothing"
 
 
@@ -124,6 +146,7 @@ def test_the_order_of_cells_is_irrelevant(name: str, seed: int) -> None:
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     np.testing.assert_array_equal(shuffled.status[back[: plain.cells]], plain.status[: table.cells])
+    np.testing.assert_array_equal(shuffled.shown[back[: plain.cells]], plain.shown[: table.cells])
 
 
 @EVERY
@@ -134,6 +157,7 @@ def test_nothing_becomes_less_protected(name: str) -> None:
     table = table.with_secondary("before", hide)
     after = method_of(name).apply(table)
     assert (after.status[: table.cells] >= table.status).all()
+    assert after.suppressed[: table.cells][hide].all(), "what was hidden must stay hidden"
     for level in ("upper_protection", "lower_protection", "sliding_protection"):
         assert (getattr(after, level)[: table.cells] >= getattr(table, level)).all()
 

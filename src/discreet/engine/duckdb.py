@@ -79,6 +79,16 @@ class Engine:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} AS SELECT * FROM _incoming")
         self._connection.unregister("_incoming")
 
+    def hold_secret(self, name: str, text: str) -> None:
+        """Copies a secret into a table of this name, column ``k``, by a parameter: it is in no statement's text."""
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} (k VARCHAR)")
+        self._connection.execute(f"INSERT INTO {quote(name)} VALUES (?)", [text])
+
+    @staticmethod
+    def hash32(text: str) -> str:
+        """The first 32 bits of the SHA-256 hash of a text, as a whole number, in SQL."""
+        return f"CAST('0x' || SUBSTR(SHA256({text}), 1, 8) AS BIGINT)"
+
     def types(self, name: str) -> dict[str, str]:
         """The columns of a table or view, with their types."""
         rows = self._connection.execute(f"DESCRIBE {quote(name)}").fetchall()

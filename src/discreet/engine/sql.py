@@ -2,8 +2,9 @@
 
 ``facts`` is one row a record: ``d1..dm`` the leaf position of each spanning variable, ``id`` the number of its
 contributor (NULL where none is named), ``who`` the same for contributors with several records only, ``x`` the rule
-variable, ``wx`` the same weighted, and the other roles.  The leaf cells are counted once; margins come from rolling
-leaf cells up, one variable at a time, through ``up1..upm`` (leaf, node).
+variable, ``wx`` the same weighted, ``own_key`` the record key of its contributor, ``noise`` its noise, and the other
+roles.  The leaf cells are counted once; margins come from rolling leaf cells up, one variable at a time, through
+``up1..upm`` (leaf, node).
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ SUMS = (
     "requests",
     "keys",
     "cost",
+    "noise",
+    "squares",
 )
 """The columns of a cell that add up over disjoint cells."""
 
-BY_CONTRIBUTOR = ("contributors", "absolute", "absolute_unweighted", "requests")
+BY_CONTRIBUTOR = ("contributors", "absolute", "absolute_unweighted", "requests", "squares")
 """Those that count contributors; they add up only where no contributor is in two of the cells."""
 
 KEYS = "CAST(MOD(SUM({}), 4294967296) AS BIGINT)"
@@ -47,10 +50,11 @@ def literal(text: str) -> str:
 class Measures:
     """The SQL of one tabulation over ``dimensions`` spanning variables, keeping ``ranks`` largest contributions."""
 
-    def __init__(self, dimensions: int, ranks: int, waivers: bool) -> None:
+    def __init__(self, dimensions: int, ranks: int, waivers: bool, squared_in: float | None = None) -> None:
         self.dimensions = dimensions
         self.ranks = ranks
         self.waivers = waivers
+        self.squared_in = squared_in
 
     @property
     def cell(self) -> str:
@@ -67,13 +71,15 @@ class Measures:
                    SUM(CASE WHEN {single} THEN ABS(x) END) AS absolute_unweighted,
                    SUM(CASE WHEN {single} THEN units END) AS contributors,
                    SUM(CASE WHEN {single} AND request > 0 THEN 1 ELSE 0 END) AS requests,
-                   {KEYS.format("record_key")} AS keys, SUM(cost) AS cost
+                   {KEYS.format("record_key")} AS keys, SUM(cost) AS cost,
+                   SUM(noise) AS noise, SUM(CASE WHEN {single} THEN {square("x", self.squared_in)} END) AS squares
             FROM facts GROUP BY {self.cell}"""
 
     def leaf_contributors(self) -> str:
         """Leaf cells × contributors with several records, each summed within the cell."""
         return f"""
-            SELECT {self.cell}, who, SUM(x) AS x, SUM(wx) AS wx, MAX(request) AS request, MIN(waiver) AS waiver
+            SELECT {self.cell}, who, SUM(x) AS x, SUM(wx) AS wx, MAX(request) AS request, MIN(waiver) AS waiver,
+                   MIN(own_key) AS own_key
             FROM facts WHERE who IS NOT NULL GROUP BY {self.cell}, who"""
 
     def leaf_tops(self) -> str:
@@ -82,13 +88,16 @@ class Measures:
 
 
 def top_of(rows: str, cell: str, ranks: int, waivers: bool) -> str:
-    """The ``ranks`` largest of the rows in each cell and the largest unwaived one; ties by sign, weighted value, flags, id."""
-    order = "ABS(x) DESC, x DESC, wx DESC, request DESC, waiver DESC, id"
+    """The ``ranks`` largest of the rows in each cell and the largest unwaived one.
+
+    Ties go by sign, weighted value, flags, record key and id.
+    """
+    order = "ABS(x) DESC, x DESC, wx DESC, request DESC, waiver DESC, own_key, id"
     free = f", ROW_NUMBER() OVER (PARTITION BY {cell}, waiver ORDER BY {order}) AS free_rank" if waivers else ""
     also = " OR (waiver = 0 AND free_rank = 1)" if waivers else ""
     return f"""
-        SELECT {cell}, id, x, wx, request, waiver, rank FROM (
-            SELECT {cell}, id, x, wx, request, waiver,
+        SELECT {cell}, id, x, wx, request, waiver, own_key, rank FROM (
+            SELECT {cell}, id, x, wx, request, waiver, own_key,
                    ROW_NUMBER() OVER (PARTITION BY {cell} ORDER BY {order}) AS rank{free}
             FROM ({rows}) AS rows_in
         ) AS ranked WHERE rank <= {ranks}{also}"""
@@ -112,7 +121,8 @@ def roll_contributors(table: str, dimensions: int, v: int) -> str:
     """Adds the margins over variable ``v``, keeping contributors apart."""
     columns, groups = _cell(dimensions, v)
     return f"""
-        SELECT {columns}, who, SUM(r.x) AS x, SUM(r.wx) AS wx, MAX(r.request) AS request, MIN(r.waiver) AS waiver
+        SELECT {columns}, who, SUM(r.x) AS x, SUM(r.wx) AS wx, MAX(r.request) AS request, MIN(r.waiver) AS waiver,
+               MIN(r.own_key) AS own_key
         FROM {table} AS r JOIN up{v + 1} ON r.d{v + 1} = up{v + 1}.leaf GROUP BY {groups}, who"""
 
 
@@ -121,11 +131,16 @@ def roll_tops(table: str, dimensions: int, v: int, ranks: int, waivers: bool) ->
     columns, _ = _cell(dimensions, v)
     cell = ", ".join(f"d{i + 1}" for i in range(dimensions))
     above = f"JOIN up{v + 1} ON r.d{v + 1} = up{v + 1}.leaf"
-    rows = f"SELECT {columns}, r.id, r.x, r.wx, r.request, r.waiver FROM {table} AS r {above}"
+    rows = f"SELECT {columns}, r.id, r.x, r.wx, r.request, r.waiver, r.own_key FROM {table} AS r {above}"
     return top_of(rows, cell, ranks, waivers)
 
 
-def with_contributors(sums: str, shared: str, dimensions: int) -> str:
+def square(number: str, unit: float | None) -> str:
+    """A number squared, in squares of ``unit``, as an exact decimal; 0 where no unit is given."""
+    return "0" if unit is None else f"CAST(POWER(CAST({number} AS DOUBLE) / {unit!r}, 2) AS DECIMAL(38, 6))"
+
+
+def with_contributors(sums: str, shared: str, dimensions: int, squared_in: float | None = None) -> str:
     """The sums of each cell with the contributors that have several records added, each counted once a cell."""
     cell = ", ".join(f"d{v + 1}" for v in range(dimensions))
     added = ", ".join(f"COALESCE(s.{name}, 0) + COALESCE(c.{name}, 0) AS {name}" for name in BY_CONTRIBUTOR)
@@ -135,6 +150,6 @@ def with_contributors(sums: str, shared: str, dimensions: int) -> str:
     return f"""
         SELECT {cells}, {others}, {added} FROM {sums} AS s LEFT JOIN (
             SELECT {cell}, COUNT(*) AS contributors, SUM(ABS(wx)) AS absolute, SUM(ABS(x)) AS absolute_unweighted,
-                   SUM(CASE WHEN request > 0 THEN 1 ELSE 0 END) AS requests
+                   SUM(CASE WHEN request > 0 THEN 1 ELSE 0 END) AS requests, SUM({square("x", squared_in)}) AS squares
             FROM {shared} GROUP BY {cell}
         ) AS c ON {same}"""

@@ -31,7 +31,10 @@ class Contributions:
     ``top_request`` / ``top_waiver`` the contributor's request code (0 none) / whether it waived;
     ``requests`` contributors with a request; ``unwaived_top`` the largest signed contribution without waiver;
     ``unwaived_weighted`` that contributor's weighted contribution;
-    ``key`` sum of the record keys of the contributing records, modulo 2^32 (0 where none are given).
+    ``key`` sum of the record keys of the contributing records, modulo 2^32 (0 where none are given): the cell key;
+    ``top_key`` the largest contributors' own record keys; ``noise`` sum over all records of multiplier * unweighted
+    contribution, where each unit has a noise multiplier; ``squares`` sum of the squared unweighted contributions (both 0
+    unless ``tabulate`` was asked for unit noise).
     """
 
     n: Floats
@@ -50,12 +53,20 @@ class Contributions:
     unwaived_top: Floats
     unwaived_weighted: Floats
     key: Integers
+    top_key: Integers
+    noise: Floats
+    squares: Floats
 
     def __repr__(self) -> str:
         return f"Contributions(cells={len(self.n)}, ranks={self.top.shape[1]})"
 
     def __len__(self) -> int:
         return len(self.n)
+
+    @property
+    def keyed(self) -> bool:
+        """Record keys were given or made."""
+        return bool(self.key.any())
 
     @property
     def ranks(self) -> int:
@@ -92,8 +103,11 @@ class Contributions:
             "unwaived_top": np.where(first, top, 0.0).sum(axis=1),
             "unwaived_weighted": np.where(first, top_weighted, 0.0).sum(axis=1),
             "key": np.zeros(cells),
+            "top_key": np.zeros(top.shape),
+            "noise": np.zeros(cells),
+            "squares": np.zeros(cells),
         } | given
-        whole = {"top_id", "top_request", "key"}
+        whole = {"top_id", "top_request", "key", "top_key"}
         arrays = {
             name: np.asarray(array, np.int64 if name in whole else bool if name == "top_waiver" else float)
             for name, array in filled.items()
@@ -108,7 +122,17 @@ class Contributions:
         spread over cells in which it is not among the largest.  A unit in several cells counts once where every unit is
         its own holding; units of larger holdings count once a cell.
         """
-        sums = ("n", "holdings", "weight", "total", "unweighted", "absolute", "absolute_unweighted", "requests", "key")
+        sums: tuple[str, ...] = (
+            "n",
+            "holdings",
+            "weight",
+            "total",
+            "unweighted",
+            "absolute",
+            "absolute_unweighted",
+            "requests",
+        )
+        sums += ("key", "noise", "squares")
         out: dict[str, Any] = {
             name: np.array([getattr(self, name)[group].sum() for group in groups], getattr(self, name).dtype) for name in sums
         }
@@ -117,6 +141,7 @@ class Contributions:
         shape = (len(groups), ranks)
         out |= {"top": np.zeros(shape), "top_weighted": np.zeros(shape)}
         out |= {"top_id": np.full(shape, -1), "top_request": np.zeros(shape, np.int64), "top_waiver": np.zeros(shape, bool)}
+        out["top_key"] = np.zeros(shape, np.int64)
         out |= {"unwaived_top": np.zeros(len(groups)), "unwaived_weighted": np.zeros(len(groups))}
         for row, group in enumerate(groups):
             self._merge_tops(out, row, np.asarray(group))
@@ -125,9 +150,9 @@ class Contributions:
     def _merge_tops(self, out: dict[str, Any], row: int, group: Integers) -> None:
         ids = self.top_id[group].ravel()
         top, weighted = self.top[group].ravel(), self.top_weighted[group].ravel()
-        request, waiver = self.top_request[group].ravel(), self.top_waiver[group].ravel()
+        request, waiver, key = self.top_request[group].ravel(), self.top_waiver[group].ravel(), self.top_key[group].ravel()
         held = (top != 0) | (ids >= 0)
-        ids, top, weighted, request, waiver = ids[held], top[held], weighted[held], request[held], waiver[held]
+        ids, top, weighted, request, waiver, key = (column[held] for column in (ids, top, weighted, request, waiver, key))
         anonymous = ids < 0
         ids = np.where(anonymous, -1 - np.arange(len(ids)), ids)
         who, where = np.unique(ids, return_inverse=True)
@@ -135,6 +160,8 @@ class Contributions:
         merged_weighted = np.bincount(where, weighted, len(who))
         merged_request = np.zeros(len(who), np.int64)
         np.maximum.at(merged_request, where, request)
+        merged_key = np.full(len(who), 2**32)
+        np.minimum.at(merged_key, where, key)
         merged_waiver = np.ones(len(who), bool)
         np.logical_and.at(merged_waiver, where, waiver)
         known = who >= 0
@@ -147,6 +174,7 @@ class Contributions:
         out["top"][row, ranks], out["top_weighted"][row, ranks] = merged_top[order], merged_weighted[order]
         out["top_id"][row, ranks] = np.where(known[order], who[order], -1)
         out["top_request"][row, ranks], out["top_waiver"][row, ranks] = merged_request[order], merged_waiver[order]
+        out["top_key"][row, ranks] = merged_key[order]
         free = np.flatnonzero(~merged_waiver)
         beyond = group[np.argmax(np.abs(self.unwaived_top[group]))]
         best, best_weighted = self.unwaived_top[beyond], self.unwaived_weighted[beyond]

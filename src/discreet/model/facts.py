@@ -10,7 +10,9 @@ import numpy as np
 from discreet.engine.sql import literal
 from discreet.errors import HierarchyError, InputError
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.keys import Secret, record_keys
 from discreet.model.microdata import Microdata
+from discreet.model.noise import UnitNoise
 from discreet.model.numbers import Numbers, column_name
 
 __all__ = ["Facts", "Wanted", "distinct_codes", "make_facts", "spanning_of"]
@@ -25,6 +27,8 @@ class Wanted:
     cost: str | None
     decimals: int | None
     where: Mapping[str, Sequence[str]]
+    secret: Secret | None = None
+    unit_noise: UnitNoise | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,7 +36,8 @@ class Facts:
     """The view ``facts`` is ready in the engine; these are its properties and what was met on the way.
 
     ``named``: contributors have ids, so that one is known again in other cells and tables; ``several_records``: some
-    contributor has more than one record; ``several_units``: some unit beside its holding has.
+    contributor has more than one record; ``several_units``: some unit beside its holding has; ``squared_in`` the unit in
+    which contributions are squared, where they are.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -42,6 +47,7 @@ class Facts:
     several_records: bool
     several_units: bool
     waivers: bool
+    squared_in: float | None
     counts: Mapping[str, int]
 
 
@@ -73,20 +79,9 @@ def spanning_of(
 
 def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], wanted: Wanted) -> Facts:
     """Creates the view ``facts`` and checks all that it rests on."""
-    engine, roles = microdata.engine, microdata.roles
-    counts: dict[str, int] = {}
-    full = []
-    joins, positions, conditions = [], [], _filter(microdata, wanted.where)
-    for v, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
-        missing = _missing_codes(microdata, column)
-        whole, met = _with_missing(microdata, column, hierarchy, missing, _and(conditions))
-        counts |= met
-        full.append(whole)
-        listed = whole.data_codes
-        text = f"CASE WHEN {missing} THEN {literal(microdata.missing.category)} ELSE {_text(microdata, column)} END"
-        engine.load(f"code{v + 1}", {"code": np.array(list(listed), object), "node": np.array(list(listed.values()), np.int32)})
-        joins.append(f"JOIN code{v + 1} ON code{v + 1}.code = {text}")
-        positions.append(f"code{v + 1}.node AS d{v + 1}")
+    roles = microdata.roles
+    conditions = _filter(microdata, wanted.where)
+    full, counts, joins, positions = _positions(microdata, columns, hierarchies, _and(conditions))
     numbers = Numbers(microdata, _and(conditions))
     value, decimals = numbers.response(wanted.response, wanted.decimals)
     shadow, shadow_decimals = numbers.response(wanted.shadow, None) if wanted.shadow else (value, decimals)
@@ -97,6 +92,8 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     named = _number(microdata, (roles.holding, roles.unit), "who")
     units = _number(microdata, (roles.unit,) if roles.holding else (), "unit")
     joins += named + units
+    record_key, own_key = record_keys(microdata, numbers, wanted.secret, wanted.response or "")
+    where = _and(conditions)
     facts = {
         "id": "numbered_who.number" if named else "CAST(NULL AS BIGINT)",
         "who": "CASE WHEN numbered_who.records > 1 THEN numbered_who.number END" if named else "CAST(NULL AS BIGINT)",
@@ -106,33 +103,72 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
         "w": f"({weight}) * ({count})" if roles.weight else count,
         "units": count,
-        "request": _flag(microdata, roles.request, "request", {1: ("1", "true"), 2: ("2",)}, _and(conditions)),
-        "waiver": _flag(microdata, roles.waiver, "waiver", {1: ("1", "true")}, _and(conditions)),
-        "record_key": numbers.key(),
+        "request": _flag(microdata, roles.request, "request", {1: ("1", "true"), 2: ("2",)}, where),
+        "waiver": _flag(microdata, roles.waiver, "waiver", {1: ("1", "true")}, where),
+        "record_key": record_key,
+        "own_key": own_key,
         "cost": numbers.cost(wanted.cost),
     }
     if wanted.response is None and roles.count:
         facts["v"] = f"({value}) * ({weight}) * ({count})" if roles.weight else count
         facts["x"], facts["wx"] = count, facts["v"]
     chosen = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items())])
-    engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS SELECT {chosen} FROM records {' '.join(joins)} WHERE {_and(conditions)}")
-    if not engine.fetch("SELECT COUNT(*) AS n FROM (SELECT 1 FROM facts LIMIT 1) AS one")["n"][0]:
-        raise InputError(
-            microdata.name, "no record is left to count", "check the filter and what is done with missing codes and values"
-        )
+    rows = f"SELECT {chosen} FROM records {' '.join(joins)} WHERE {where}"
+    _view(microdata, rows, _noise(wanted, len(columns), decimals))
     return Facts(
-        hierarchies=tuple(full),
+        hierarchies=full,
         decimals=decimals + weight_decimals,
         response_decimals=decimals,
         named=bool(named),
         several_records=bool(named) and _any_several(microdata, "who"),
         several_units=bool(units) and _any_several(microdata, "unit"),
         waivers=roles.waiver is not None,
+        squared_in=numbers.largest / 1e9 if wanted.unit_noise else None,
         counts=counts,
     )
 
 
+def _view(microdata: Microdata, rows: str, noise: str) -> None:
+    microdata.engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS SELECT *, {noise} AS noise FROM ({rows}) AS keyed")
+    if not microdata.engine.fetch("SELECT COUNT(*) AS n FROM (SELECT 1 FROM facts LIMIT 1) AS one")["n"][0]:
+        raise InputError(
+            microdata.name, "no record is left to count", "check the filter and what is done with missing codes and values"
+        )
+
+
+def _noise(wanted: Wanted, dimensions: int, decimals: int) -> str:
+    """The noise of each record as SQL; 0 where none is wanted."""
+    if wanted.unit_noise is None:
+        return "0"
+    if wanted.response is None or wanted.shadow is not None:
+        held = "a shadow" if wanted.shadow else "no response"
+        raise InputError(
+            "unit noise", f"needs the contributions to a response, and the table has {held}", "leave out one of the two"
+        )
+    return wanted.unit_noise.sql(", ".join(f"d{v + 1}" for v in range(dimensions)), decimals + 2)
+
+
 # -------------------------------------------------------------------- codes
+
+
+def _positions(
+    microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], where: str
+) -> tuple[tuple[Hierarchy, ...], dict[str, int], list[str], list[str]]:
+    """The hierarchies with a category for missing codes, what was met, and the SQL that finds each record's leaf positions."""
+    counts: dict[str, int] = {}
+    full, joins, positions = [], [], []
+    for v, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
+        missing = _missing_codes(microdata, column)
+        whole, met = _with_missing(microdata, column, hierarchy, missing, where)
+        counts |= met
+        full.append(whole)
+        listed = whole.data_codes
+        text = f"CASE WHEN {missing} THEN {literal(microdata.missing.category)} ELSE {_text(microdata, column)} END"
+        nodes = {"code": np.array(list(listed), object), "node": np.array(list(listed.values()), np.int32)}
+        microdata.engine.load(f"code{v + 1}", nodes)
+        joins.append(f"JOIN code{v + 1} ON code{v + 1}.code = {text}")
+        positions.append(f"code{v + 1}.node AS d{v + 1}")
+    return tuple(full), counts, joins, positions
 
 
 def _text(microdata: Microdata, column: str) -> str:

@@ -23,12 +23,13 @@ def column_name(column: str) -> str:
 
 
 class Numbers:
-    """The numeric columns of one tabulation as SQL; ``counts`` and ``conditions`` say what was met on the way."""
+    """The numeric columns of one tabulation as SQL; ``counts``, ``conditions`` and ``largest`` say what was met on the way."""
 
     def __init__(self, microdata: Microdata, where: str) -> None:
         self.microdata = microdata
         self.where = where
         self.counts: dict[str, int] = {}
+        self.largest = 1.0
         self.conditions: list[str] = []
 
     def _number(self, column: str) -> str:
@@ -127,6 +128,7 @@ class Numbers:
             return "CAST(1 AS BIGINT)", 0
         absent, largest, decimals, _ = self._checked(column, "the response")
         decimals = decimals if declared is None else declared
+        self.largest = max(self.largest, largest)
         number = self._decimal(column, decimals, largest)
         if not absent:
             return number, decimals

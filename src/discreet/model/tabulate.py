@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +16,10 @@ from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.equations import equations_of, locate, merged
 from discreet.model.facts import Facts, Wanted, make_facts, spanning_of
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.keys import Secret
 from discreet.model.layout import Layout
 from discreet.model.microdata import Microdata
+from discreet.model.noise import UnitNoise
 from discreet.model.table import Table
 
 __all__ = ["RANKS", "tabulate"]
@@ -39,6 +42,8 @@ def tabulate(
     empty: str = "structural",
     decimals: int | None = None,
     published_decimals: int | None = None,
+    secret: Secret | None = None,
+    unit_noise: UnitNoise | None = None,
     name: str = "table",
 ) -> Table:
     """The table of all cells of the hierarchical cross product, margins included.
@@ -52,20 +57,17 @@ def tabulate(
     known zeros and are left out ("structural"), or could have had records and are cells of value 0 ("possible").
     ``decimals`` of the response; found when not given.  Sums are exact decimals, rounded once to a float;
     ``published_decimals`` (by default those of the response, of which weights make more) rounds them again, at the release
-    only.
+    only.  ``secret`` makes the record keys from the units' ids where no column holds them; ``unit_noise`` sums up the noise of
+    all units beside their contributions, for methods that perturb each of them.
 
     Errors: InputError for columns, codes and numbers that do not fit; HierarchyError for codes not in the tree.
     """
     began = time.process_time()
-    if isinstance(spanning, str) or not spanning:
-        raise InputError("spanning", "names no spanning variable", "give a list of columns or a mapping to hierarchies")
-    if empty not in ("structural", "possible"):
-        raise InputError("empty", f"{empty!r} is not 'structural' or 'possible'")
-    if response is not None and microdata.roles.count is not None:
-        raise InputError("response", "cannot be summed over rows that stand for several units", "leave out the count role")
+    _check(microdata, spanning, response, empty)
     named = dict(spanning) if isinstance(spanning, Mapping) else dict.fromkeys(spanning)
     chosen = [spanning_of(microdata, variable, given) for variable, given in named.items()]
     wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {})
+    wanted = dataclasses.replace(wanted, secret=secret, unit_noise=unit_noise)
     facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
     keep = 0 if response is None and shadow is None and not facts.named else ranks
     sums, tops = _count(microdata, facts, keep)
@@ -88,6 +90,15 @@ def tabulate(
     return table.with_step("tabulate", what, seconds, records=microdata.rows, cells=table.cells, **met)
 
 
+def _check(microdata: Microdata, spanning: object, response: str | None, empty: str) -> None:
+    if isinstance(spanning, str) or not spanning:
+        raise InputError("spanning", "names no spanning variable", "give a list of columns or a mapping to hierarchies")
+    if empty not in ("structural", "possible"):
+        raise InputError("empty", f"{empty!r} is not 'structural' or 'possible'")
+    if response is not None and microdata.roles.count is not None:
+        raise InputError("response", "cannot be summed over rows that stand for several units", "leave out the count role")
+
+
 def _in_order(hierarchies: Sequence[Hierarchy], sums: Columns, empty: str) -> tuple[NDArray[np.int32], Columns]:
     """The cells in the order of their codes, those without records added where they are possible."""
     codes = np.stack([sums.pop(f"d{v + 1}") for v in range(len(hierarchies))], 1).astype(np.int32)
@@ -100,7 +111,7 @@ def _in_order(hierarchies: Sequence[Hierarchy], sums: Columns, empty: str) -> tu
 def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Columns]:
     """Everything counted: the sums of each cell, and its largest contributions as rows."""
     engine, dimensions = microdata.engine, len(facts.hierarchies)
-    measures = Measures(dimensions, ranks, facts.waivers)
+    measures = Measures(dimensions, ranks, facts.waivers, facts.squared_in)
     for v, hierarchy in enumerate(facts.hierarchies):
         leaf, node = hierarchy.closure()
         engine.load(f"up{v + 1}", {"leaf": leaf, "node": node})
@@ -116,16 +127,17 @@ def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Col
     rows = []
     if ranks:
         tops = rolled("tops", measures.leaf_tops(), lambda table, d, v: roll_tops(table, d, v, ranks, facts.waivers))
-        rows.append(f"SELECT {measures.cell}, id, x, wx, request, waiver FROM {tops}")
+        rows.append(f"SELECT {measures.cell}, id, x, wx, request, waiver, own_key FROM {tops}")
     if facts.several_records:
         shared = rolled("shared", measures.leaf_contributors(), roll_contributors)
-        query = with_contributors(f"sums{dimensions}", shared, dimensions)
-        rows.append(f"SELECT {measures.cell}, who AS id, x, wx, request, waiver FROM {shared}")
+        query = with_contributors(f"sums{dimensions}", shared, dimensions, facts.squared_in)
+        rows.append(f"SELECT {measures.cell}, who AS id, x, wx, request, waiver, own_key FROM {shared}")
     sums = engine.fetch(query)
     if facts.several_units:
         _add_units(sums, microdata, facts, measures, rolled)
     elif microdata.roles.holding is None:
         sums["records"] = sums["contributors"].copy()
+    sums["squares"] = np.asarray(sums["squares"], float) * (facts.squared_in or 0.0) ** 2
     top = engine.fetch(top_of(" UNION ALL ".join(rows), measures.cell, ranks, facts.waivers)) if ranks else {}
     return sums, top
 
@@ -173,7 +185,7 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
 
     cells = len(codes)
     top, weighted = np.zeros((cells, ranks)), np.zeros((cells, ranks))
-    ids = np.full((cells, ranks), -1, np.int64)
+    ids, key = np.full((cells, ranks), -1, np.int64), np.zeros((cells, ranks), np.int64)
     request, waiver = np.zeros((cells, ranks), np.int64), np.zeros((cells, ranks), bool)
     unwaived, unwaived_weighted = np.zeros(cells), np.zeros(cells)
     if ranks:
@@ -184,7 +196,7 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
         listed = rank < ranks
         at = (cell[listed], rank[listed])
         top[at], weighted[at], ids[at] = x[listed], wx[listed], who[listed]
-        request[at], waiver[at] = tops["request"][listed], tops["waiver"][listed] == 1
+        request[at], waiver[at], key[at] = tops["request"][listed], tops["waiver"][listed] == 1, tops["own_key"][listed]
         free = np.flatnonzero(tops["waiver"] == 0)
         free = free[np.argsort(-rank[free], kind="stable")]
         unwaived[cell[free]], unwaived_weighted[cell[free]] = x[free], wx[free]
@@ -205,4 +217,7 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
         unwaived_top=unwaived,
         unwaived_weighted=unwaived_weighted,
         key=number("keys").astype(np.int64),
+        top_key=key,
+        noise=number("noise"),
+        squares=number("squares"),
     )

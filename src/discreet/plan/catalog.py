@@ -6,18 +6,22 @@ from typing import Any
 
 from discreet.errors import ParameterError, near
 from discreet.method import build, to_dict
-from discreet.tables import rules, suppress
+from discreet.tables import perturb, rounding, rules, suppress
 
-__all__ = ["CATALOG", "SUPPRESSION", "as_settings", "find", "from_settings"]
+__all__ = ["CATALOG", "PERTURBATION", "SUPPRESSION", "as_settings", "find", "from_settings"]
 
 _RULES: tuple[type[Any], ...] = rules.METHODS
 _SUPPRESSION: tuple[type[Any], ...] = suppress.METHODS
+_PERTURBATION: tuple[type[Any], ...] = (*perturb.METHODS, *rounding.METHODS)
 
-CATALOG: dict[str, type] = {method.NAME: method for method in (*_RULES, *_SUPPRESSION)}
+CATALOG: dict[str, type] = {method.NAME: method for method in (*_RULES, *_SUPPRESSION, *_PERTURBATION)}
 """Every method by its name, rules first."""
 
 SUPPRESSION: frozenset[str] = frozenset(method.NAME for method in _SUPPRESSION)
 """The names of the methods that hide further cells to protect the sensitive ones."""
+
+PERTURBATION: frozenset[str] = frozenset(method.NAME for method in _PERTURBATION)
+"""The names of the methods that show other numbers than the true ones."""
 
 
 def find(name: str) -> type:

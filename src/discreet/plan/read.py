@@ -75,6 +75,7 @@ class Plan:
         """The plan and every file that it reads."""
         names = [section.path for section in (self.microdata, *(table.given for table in self.tables)) if section]
         names += [name for tree in self.hierarchies.values() for name in (tree.file, tree.labels) if name]
+        names += [self.microdata.secret_file] if self.microdata and self.microdata.secret_file else []
         return [self.path, *map(self.file, names)]
 
     def file(self, name: str) -> Path:

@@ -35,6 +35,15 @@ class MicrodataSection(Roles):
     columns: tuple[tuple[str, int, int], ...] | None = param(
         None, "the columns of a fixed-width file: [['region', 1, 4], …], each a name, its first position from 1 and its width"
     )
+    secret_file: str | None = param(
+        None, "a file, relative to the plan, with the secret from which record keys are made; it is never written anywhere"
+    )
+    secret_environment: str | None = param(None, "the environment variable with that secret, where no file holds it")
+    key_hash: str = param(
+        "sha256",
+        "record keys as a keyed hash of unit and response, or as (id · secret number) mod 1000 like the paper, to reproduce it",
+        choices=("sha256", "paper"),
+    )
     missing: Mapping[str, Any] | None = param(None, "what counts as missing and what happens to it: { on_code = 'drop', … }")
 
 

@@ -13,6 +13,7 @@ from discreet.io.hierarchies import read_hierarchy, read_labels, read_levels, re
 from discreet.io.microdata import read_microdata
 from discreet.model.facts import distinct_codes
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.keys import Secret
 from discreet.model.knowledge import header_total, percentages
 from discreet.model.link import link
 from discreet.model.microdata import Microdata, Roles
@@ -103,8 +104,20 @@ class Sources:
             empty=section.empty,
             decimals=section.decimals,
             ranks=max(RANKS, *(getattr(method, "ranks_needed", 0) for method in one.methods), 0),
+            secret=self._secret(),
+            unit_noise=next((noise for method in one.methods if (noise := getattr(method, "unit_noise", None))), None),
             name=one.name,
         )
+
+    def _secret(self) -> Secret | None:
+        """What record keys are made with; only a run reads it."""
+        section = self.plan.microdata
+        if section is None or not (section.secret_file or section.secret_environment):
+            return None
+        paper = section.key_hash == "paper"
+        if section.secret_file:
+            return Secret.from_file(self.plan.file(section.secret_file), paper=paper)
+        return Secret.from_environment(str(section.secret_environment), paper=paper)
 
     def _given(self, one: TablePlan, given: GivenSection) -> Table:
         options = dataclasses.asdict(given)
