@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.audit import Audit, publish
+    from discreet.audit.attacks import attack_report
+    from discreet.audit.cells import Profile
+    from discreet.audit.rounding import RoundingAudit, published_rounding_audit, rounding_audit
     from discreet.errors import (
         AdditivityError,
         HierarchyError,
@@ -31,13 +34,17 @@ if TYPE_CHECKING:
     from discreet.io.given import read_given
     from discreet.io.hierarchies import read_hierarchy
     from discreet.io.microdata import read_microdata
+    from discreet.io.ptables import read_ptable, write_ptable
     from discreet.io.published import write_published
-    from discreet.loss import suppression_loss
+    from discreet.loss import perturbation_loss, suppression_loss
     from discreet.model.hierarchy import Hierarchy
     from discreet.model.intruder import Intruder
+    from discreet.model.keys import Secret
     from discreet.model.knowledge import header_total, percentages
     from discreet.model.link import link
     from discreet.model.microdata import Microdata, Missing
+    from discreet.model.noise import Noise, UnitNoise
+    from discreet.model.ptable import PTable
     from discreet.model.published import Exemption, PublishedTable
     from discreet.model.table import Table
     from discreet.model.tabulate import tabulate
@@ -45,6 +52,27 @@ if TYPE_CHECKING:
     from discreet.plan.protect import protect
     from discreet.plan.read import read_plan
     from discreet.plan.run import run_plan
+    from discreet.tables.perturb import CellKey, CellKeyMagnitude, EvansZayatzSlanta, LayeredPerturbation, TopContributors
+    from discreet.tables.perturb.moments import (
+        EzsScheme,
+        LpmScheme,
+        TcmScheme,
+        contribution_variances,
+        protection,
+        simulated,
+        total_variance,
+    )
+    from discreet.tables.perturb.ptable_design import design_counts, design_magnitudes
+    from discreet.tables.rounding import (
+        RoundConventional,
+        RoundGraduated,
+        RoundMidpoint,
+        RoundRandom,
+        RoundSignificant,
+        SmallCountAdjustment,
+        narrow_outputs,
+        true_range,
+    )
     from discreet.tables.rules import (
         PQ,
         APriori,
@@ -62,42 +90,76 @@ __all__ = [
     "APriori",
     "AdditivityError",
     "Audit",
+    "CellKey",
+    "CellKeyMagnitude",
     "Dominance",
+    "EvansZayatzSlanta",
     "ExactSuppression",
     "Exemption",
+    "EzsScheme",
     "GaussSuppression",
     "Hierarchy",
     "HierarchyError",
     "InputError",
     "Intruder",
     "KDisclosure",
+    "LayeredPerturbation",
+    "LpmScheme",
     "Microdata",
     "MinimumFrequency",
     "Missing",
+    "Noise",
     "NotProtectedError",
     "PPercent",
+    "PTable",
     "ParameterError",
     "PlanError",
+    "Profile",
     "PublishedTable",
     "Request",
+    "RoundConventional",
+    "RoundGraduated",
+    "RoundMidpoint",
+    "RoundRandom",
+    "RoundSignificant",
+    "RoundingAudit",
     "SdcError",
+    "Secret",
+    "SmallCountAdjustment",
     "SolverError",
     "Table",
+    "TcmScheme",
+    "TopContributors",
+    "UnitNoise",
     "ZeroUnsafe",
+    "attack_report",
+    "contribution_variances",
+    "design_counts",
+    "design_magnitudes",
     "header_total",
     "link",
+    "narrow_outputs",
     "percentages",
+    "perturbation_loss",
     "protect",
+    "protection",
     "publish",
+    "published_rounding_audit",
     "read_given",
     "read_hierarchy",
     "read_microdata",
     "read_plan",
+    "read_ptable",
     "repair",
+    "rounding_audit",
     "run_plan",
+    "simulated",
     "suppression_loss",
     "tabulate",
+    "total_variance",
+    "true_range",
     "unlist",
+    "write_ptable",
     "write_published",
 ]
 
@@ -105,6 +167,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "discreet.audit": ("Audit", "publish"),
+    "discreet.audit.attacks": ("attack_report",),
+    "discreet.audit.cells": ("Profile",),
+    "discreet.audit.rounding": ("RoundingAudit", "published_rounding_audit", "rounding_audit"),
     "discreet.errors": (
         "AdditivityError",
         "HierarchyError",
@@ -118,13 +183,17 @@ _HOME = {
     "discreet.io.given": ("read_given",),
     "discreet.io.hierarchies": ("read_hierarchy",),
     "discreet.io.microdata": ("read_microdata",),
+    "discreet.io.ptables": ("read_ptable", "write_ptable"),
     "discreet.io.published": ("write_published",),
-    "discreet.loss": ("suppression_loss",),
+    "discreet.loss": ("perturbation_loss", "suppression_loss"),
     "discreet.model.hierarchy": ("Hierarchy",),
     "discreet.model.intruder": ("Intruder",),
+    "discreet.model.keys": ("Secret",),
     "discreet.model.knowledge": ("header_total", "percentages"),
     "discreet.model.link": ("link",),
     "discreet.model.microdata": ("Microdata", "Missing"),
+    "discreet.model.noise": ("Noise", "UnitNoise"),
+    "discreet.model.ptable": ("PTable",),
     "discreet.model.published": ("Exemption", "PublishedTable"),
     "discreet.model.table": ("Table",),
     "discreet.model.tabulate": ("tabulate",),
@@ -132,6 +201,27 @@ _HOME = {
     "discreet.plan.protect": ("protect",),
     "discreet.plan.read": ("read_plan",),
     "discreet.plan.run": ("run_plan",),
+    "discreet.tables.perturb": ("CellKey", "CellKeyMagnitude", "EvansZayatzSlanta", "LayeredPerturbation", "TopContributors"),
+    "discreet.tables.perturb.moments": (
+        "EzsScheme",
+        "LpmScheme",
+        "TcmScheme",
+        "contribution_variances",
+        "protection",
+        "simulated",
+        "total_variance",
+    ),
+    "discreet.tables.perturb.ptable_design": ("design_counts", "design_magnitudes"),
+    "discreet.tables.rounding": (
+        "RoundConventional",
+        "RoundGraduated",
+        "RoundMidpoint",
+        "RoundRandom",
+        "RoundSignificant",
+        "SmallCountAdjustment",
+        "narrow_outputs",
+        "true_range",
+    ),
     "discreet.tables.rules": (
         "APriori",
         "Dominance",

@@ -17,6 +17,8 @@ from discreet.errors import ParameterError
 from discreet.method import build, parameters
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.noise import Noise, UnitNoise
+from discreet.model.ptable import PTable
 from discreet.model.table import Status, Table
 from discreet.plan.catalog import CATALOG, PERTURBATION, SUPPRESSION, as_settings, find, from_settings
 from discreet.testing import assert_same_table, small_table
@@ -25,11 +27,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "a-priori": {
         "entries": [{"codes": {"v1": "B", "v2": "A"}, "status": "unsafe"}, {"codes": {"v1": "A", "v2": "C"}, "status": "safe"}]
     },
+    "cell-key": {"largest": 3, "variance": 2.0},
+    "cell-key-magnitude": {"ptable": PTable.of([0, 1, 5, 5], [0, 0, -1, 1], [1, 1, 0.5, 0.5])},
     "k-disclosure": {"variable": "v2"},
     "request": {"p1": 50},
+    "round-graduated": {"steps": [[18, 3], [99, 5], [999, 10]], "above": 100},
+    "small-count-adjustment": {"totals": "independent"},
     "zero-unsafe": {"range": 10},
 }
-COUNTS_ONLY = {"k-disclosure"}
+COUNTS_ONLY = {"cell-key", "k-disclosure", "round-midpoint", "small-count-adjustment"}
 
 EVERY = pytest.mark.parametrize("name", CATALOG)
 
@@ -75,7 +81,7 @@ def a_keyed_table(name: str) -> Table:
         "noise": np.round(chance.normal(0, 30, table.cells), 2),
         "squares": (held.top**2).sum(axis=1),
     }
-    return table.replace(contributions=dataclasses.replace(held, **keys))
+    return table.replace(contributions=dataclasses.replace(held, **keys), unit_noise=UnitNoise(noise=Noise()))
 
 
 def prepared(name: str) -> Table:
@@ -196,7 +202,7 @@ def test_every_parameter_survives_a_plan_file(name: str) -> None:
             text = f'"{one.default}"' if isinstance(one.default, str) else str(one.default).lower()
             lines.append(f"{one.name} = {text}")
     settings = tomllib.loads("\n".join(lines))
-    assert from_settings({"method": name} | EXAMPLES.get(name, {}) | settings) == method_of(name)
+    assert from_settings({"method": name} | settings | EXAMPLES.get(name, {})) == method_of(name)
 
 
 @EVERY

@@ -20,3 +20,21 @@ def test_the_first_table_is_refused_and_then_proved(capsys: pytest.CaptureFixtur
     refused, proved = said.split("publish: ")[0], said.split("publish: ")[1]
     assert "exact" in refused
     assert "exact" not in proved.split("Audit(")[1].split(";")[0]
+
+
+def test_the_noisy_table_is_published_and_its_noise_averages_out_where_the_prose_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ends = runpy.run_path(str(next(path for path in TUTORIALS if path.stem == "noisy_table")))
+    said = capsys.readouterr().out
+    assert "not proved" not in said
+    assert "standard_error" in said
+    averaged = ends["lines"]
+    first, last = (
+        {name: errors[0] for name, errors in averaged.items()},
+        {name: errors[-1] for name, errors in averaged.items()},
+    )
+    assert last["layered, contributor 1"] > 22
+    assert last["layered, contributor 11"] < first["layered, contributor 11"] / 5
+    assert last["Evans, Zayatz, Slanta"] == pytest.approx(first["Evans, Zayatz, Slanta"], rel=0.01)
+    assert ends["picture"].count("<polyline") == 4

@@ -1,4 +1,4 @@
-"""Odd numbers planted in hidden cells and contributions occur in no report, in no way of writing them."""
+"""Odd numbers planted in hidden and perturbed cells and contributions occur in no report, in no way of writing them."""
 
 import json
 import re
@@ -9,8 +9,9 @@ import pytest
 
 from discreet.audit.examine import audit
 from discreet.audit.publish import publish
-from discreet.loss import suppression_loss
+from discreet.loss import perturbation_loss, suppression_loss
 from discreet.model.hierarchy import Hierarchy
+from discreet.model.intruder import Intruder
 from discreet.plan.run import Run, TableRun
 from discreet.report import facts, picture, render
 from discreet.tables.rules import MinimumFrequency, PPercent
@@ -54,6 +55,7 @@ def run_of(table: Any, *, released: bool) -> Run:
         published=publish(table, audit=proof) if released else None,
         loss=suppression_loss(table, proof),
         seconds=0.5,
+        perturbation=perturbation_loss(table) if table.perturbed.any() else None,
     )
     return Run(plan_text="[tables.planted]\n", plan={}, versions={}, started="2025-01-02", tables=(one,))
 
@@ -64,7 +66,7 @@ def documents(run: Run) -> dict[str, str]:
         "page": render(told),
         "json": json.dumps(told, ensure_ascii=False),
         "picture": picture(told),
-        "repr": f"{run!r} {run.tables[0]!r} {run.tables[0].loss!r} {run.tables[0].audit!r}",
+        "repr": f"{run!r} {run.tables[0]!r} {run.tables[0].loss!r} {run.tables[0].perturbation!r} {run.tables[0].audit!r}",
     }
 
 
@@ -125,6 +127,49 @@ def test_the_search_finds_what_is_published(released: Run) -> None:
     for written in ("7919.37", "7919,37", "7 919.37", "7,919.37", "7.919,37", "7'919", "7\u202f919.4", "7919"):
         assert occurs(7919.37, f"<td>{written}</td>"), written
     assert not occurs(7919.37, "17919.37 79193 7918")
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_a_perturbed_table_gives_no_true_value_and_no_deviation_away(noise: bool) -> None:
+    """Nor what would give one: the exact mean, sum or largest of the deviations."""
+    table = planted()
+    for method in METHODS[:2]:
+        table = method.apply(table)
+    run = run_of(perturbed(table, noise=noise), released=True)
+    table, loss = run.tables[0].table, run.tables[0].perturbation
+    assert table.perturbed.sum() > 40
+    assert table.suppressed.any()
+    assert loss is not None
+    held = secrets(run) | {
+        f"value of {table.label(cell)}": table.value[cell] for cell in np.flatnonzero(table.perturbed).tolist()
+    }
+    for group in (loss.total, loss.inner, *loss.by_level):
+        held |= {f"size of {group!r}": group.size, f"sum of {group!r}": group.absolute.mean_size * group.cells}
+        for what in ("mean_size", "root_mean_square", "largest"):
+            held[f"{what} of {group!r}"] = getattr(group.absolute, what)
+    held = {name: float(number) for name, number in held.items() if abs(number) >= 1000}
+    exact = {f"{size:.2f}" for size in np.abs(loss.deviation[loss.deviation != 0])}
+    assert len(exact) > 40
+    for name, text in documents(run).items():
+        assert [what for what, number in held.items() if occurs(number, text)] == [], name
+        assert [size for size in exact if re.search(rf"(?<![\d.]){re.escape(size)}(?!\d)", text)] == [], name
+    page = documents(run)["page"]
+    assert "What rounding and noise cost" in page
+    assert all(occurs(number, page) for number in np.round(table.shown[table.perturbed], 2))
+
+
+def perturbed(table: Any, *, noise: bool) -> Any:
+    """Every cell that is not suppressed with odd noise of some per cent, or rounded to a multiple of 1000."""
+    chance = np.random.default_rng(20250102)
+    if noise:
+        size = 0.04 * np.abs(table.value)
+        number = np.round(table.value + size * chance.normal(size=table.cells), 2)
+        told = {"low": -np.inf, "high": np.inf, "error": size}
+    else:
+        number = np.round(table.value / 1000) * 1000
+        told = {"low": number - 500, "high": number + 500, "error": np.nan}
+    table = table.with_intruder(Intruder(levels=False, unions=False))
+    return table.with_shown("by hand", np.where(table.suppressed, np.nan, number), **told)
 
 
 def test_a_refused_table_gives_nothing_away_not_even_open_values(refused: Run) -> None:

@@ -111,11 +111,21 @@ def test_contributor_numbers_tell_the_same_holding_in_different_cells() -> None:
     table = tabulate(
         read_microdata(frame, unit="unit", holding="holding"), spanning=["nace", "region"], response="turnover", ranks=99
     )
-    names = sorted(frame["holding"].unique())
-    cell = table.cell(nace="A", region="N")
-    inside = frame[(frame["nace"] == "A") & (frame["region"] == "N")]
-    ids = table.contributions.top_id[cell]
-    assert {names[i] for i in ids if i >= 0} == set(inside["holding"])
+
+    def told(**codes: str) -> set[int]:
+        return {int(i) for i in table.contributions.top_id[table.cell(codes)] if i >= 0}
+
+    def true(**codes: str) -> set[str]:
+        inside = frame
+        for column, code in codes.items():
+            inside = inside[inside[column] == code]
+        return set(inside["holding"])
+
+    one, other = {"nace": "A", "region": "N"}, {"nace": "B"}
+    assert len(true(**one) & true(**other)) > 0
+    for left, right in ((one, one), (one, other), (other, {"region": "N"})):
+        assert len(told(**left) & told(**right)) == len(true(**left) & true(**right))
+        assert len(told(**left) - told(**right)) == len(true(**left) - true(**right))
 
 
 def test_sums_are_exact_whatever_the_order_threads_and_frame() -> None:

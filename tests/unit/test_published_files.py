@@ -84,6 +84,38 @@ def test_a_hidden_value_is_in_no_byte_of_a_release(tmp_path: Path) -> None:
         assert np.float64(731904).tobytes() not in file.read_bytes()
 
 
+def perturbed(decimals: int, *, kind: str = "frequency") -> PublishedTable:
+    table = small_table(np.array([[13, 22], [33, 44]]), kind=kind, decimals=decimals, intruder=Intruder(perturbed="sensitive"))
+    shown = np.where(np.arange(table.cells) == table.cell(), np.nan, table.value + 0.75 * (decimals > 0) - 2 * (decimals == 0))
+    shown[table.cell(v1="A", v2="A")] = 0.0
+    error = np.where(np.arange(table.cells) == table.cell(v1="B"), np.nan, 1.0246950765959597)
+    return publish(table.with_shown("test", shown, low=-np.inf, high=np.inf, error=error))
+
+
+def test_perturbed_counts_are_whole_and_their_errors_follow(tmp_path: Path) -> None:
+    csv_file, file = write_published(perturbed(0), tmp_path, formats=("csv", "parquet"), decimal=",", delimiter=";")
+    header, *lines = read(csv_file, ";")
+    assert header == ["v1", "v2", "value", "status", "standard_error"]
+    cells = {(line[0], line[1]): line[2:] for line in lines}
+    assert cells["A", "A"] == ["0", "published", "1,02"]
+    assert cells["A", "B"] == ["20", "published", "1,02"]
+    assert cells["Total", "Total"] == ["112", "published", ""]  # exact, and so without an error
+    assert cells["B", "Total"] == ["75", "published", ""]
+    found = duckdb.sql(f"SELECT * FROM read_parquet('{file}')")
+    assert [str(kind) for kind in found.types] == ["VARCHAR", "VARCHAR", "DECIMAL(38,0)", "VARCHAR", "DECIMAL(38,2)"]
+    rows = {row[:2]: row[2:] for row in found.fetchall()}
+    assert rows["A", "B"] == (Decimal(20), "published", Decimal("1.02"))
+    assert rows["B", "Total"] == (Decimal(75), "published", None)
+
+
+def test_errors_of_sums_are_graded_in_files_and_hidden_cells_have_none(tmp_path: Path) -> None:
+    (file,) = write_published(perturbed(1, kind="magnitude"), tmp_path, hidden="x")
+    _, *lines = read(file)
+    cells = {(line[0], line[1]): line[2:] for line in lines}
+    assert cells["B", "B"] == ["44.8", "published", "2.238"]  # 5 % of 44.75, as 1.02 is above 2 % of it
+    assert cells["B", "Total"] == ["77.8", "published", ""]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"formats": ("xls",)}, "not one of csv, parquet"), ({"delimiter": "::"}, "'::'"), ({"delimiter": "."}, "decimal mark")],

@@ -111,7 +111,16 @@ def test_facts_are_json_and_counts_are_right(safe: dict[str, Any]) -> None:
     assert safe["schema"] == "discreet-report/1"
     assert safe["published"] is True
     assert safe["plan"]["parsed"] == {"tables": {"sales": {"spanning": ["row", "col"]}}}
-    assert table["counts"] == {"cells": 32, "published": 28, "primary": 1, "secondary": 3, "unlisted": 0, "equations": 20}
+    assert table["counts"] == {
+        "cells": 32,
+        "published": 28,
+        "perturbed": 0,
+        "sensitive": 0,
+        "primary": 1,
+        "secondary": 3,
+        "unlisted": 0,
+        "equations": 20,
+    }
     assert table["verdict"]["verdict"] == "proved"
     assert table["spanning"][0] == {"variable": "row", "codes": 8, "levels": 2, "total": "Total"}
     assert [(rule["sensitive"], rule["alone"]) for rule in table["rules"]] == [(1, 1), (0, 0)]

@@ -121,7 +121,7 @@ def test_heat_map_draws_every_place_once() -> None:
     area = {}
     for mark, path in re.findall(r'data-mark="(.)" d="([^"]*)"', svg):
         area[mark] = sum(int(length) for length in re.findall(r"h(\d+)v1", path))
-    assert area == {letter: facts["slices"][0]["marks"].count(letter) for letter in "ospn"}
+    assert area == {letter: facts["slices"][0]["marks"].count(letter) for letter in "orspn"}
     assert 'd="M1 2h1v1h-1z"' in svg
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audit.estimates import estimate_findings
 from discreet.audit.insiders import insider_pairs
 from discreet.audit.intervals import Clock, Reach, intervals, whole_intervals
 from discreet.audit.result import VERDICTS, Audit
@@ -26,7 +27,8 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
     Over all published equations and declared knowledge: the feasibility interval of every cell that is suppressed, or shown
     rounded or with noise; whether a
     contributor who knows its own hidden cells recomputes another's; whether the sum of the hidden cells of an equation is
-    sensitive.  What could not be proved within ``time_limit`` seconds is reported as not proved.
+    sensitive; how closely numbers with noise estimate a sensitive cell.  What could not be proved within ``time_limit``
+    seconds is reported as not proved.
 
     Guards against every intruder whom ``table.intruder`` describes.  Does not guard against knowledge that is not
     declared, nor against other releases that are not part of the table.
@@ -47,7 +49,8 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
     if insiders:
         _insiders(table, whole.components, seen, clock, pairs, findings)
     unions, failed = union_findings(table, known, whole.equalities) if table.intruder.unions else (0, [])
-    findings += failed
+    estimates, close = estimate_findings(table)
+    findings += [*failed, *close]
     return _result(
         table,
         seen,
@@ -63,6 +66,8 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
             "insider pairs not proved": pairs[2],
             "unions checked": unions,
             "unions failed": len({finding.together for finding in failed}),
+            "estimates checked": estimates,
+            "estimates failed": len(close),
             "components": len(whole.components),
             "programs solved": clock.solves,
             "seconds": round(clock.seconds, 3),

@@ -80,6 +80,7 @@ def _refuse(table: Table, left: Sequence[Finding]) -> None:
         "too narrow": "can be estimated too closely",
         "insider": "can be recomputed by a contributor to another cell",
         "union": "belong to a published sum of hidden cells that is itself sensitive",
+        "estimate": "can be estimated too closely from numbers with noise",
         "not proved": "could not be proved safe",
     }
     parts, details = [], []

@@ -85,9 +85,9 @@ class Engine:
         self._connection.execute(f"INSERT INTO {quote(name)} VALUES (?)", [text])
 
     @staticmethod
-    def hash32(text: str) -> str:
-        """The first 32 bits of the SHA-256 hash of a text, as a whole number, in SQL."""
-        return f"CAST('0x' || SUBSTR(SHA256({text}), 1, 8) AS BIGINT)"
+    def hash_of(text: str, bits: int) -> str:
+        """The first bits (a multiple of 4, at most 60) of the SHA-256 hash of a text, as a whole number, in SQL."""
+        return f"CAST('0x' || SUBSTR(SHA256({text}), 1, {bits // 4}) AS BIGINT)"
 
     def types(self, name: str) -> dict[str, str]:
         """The columns of a table or view, with their types."""

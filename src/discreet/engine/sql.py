@@ -9,9 +9,10 @@ roles.  The leaf cells are counted once; margins come from rolling leaf cells up
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
-__all__ = ["Measures", "literal", "quote", "roll_contributors", "roll_sums", "roll_tops", "top_of", "with_contributors"]
+__all__ = ["Measures", "Top", "literal", "quote", "roll_contributors", "roll_sums", "roll_tops", "top_of", "with_contributors"]
 
 SUMS = (
     "records",
@@ -47,13 +48,32 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class Measures:
-    """The SQL of one tabulation over ``dimensions`` spanning variables, keeping ``ranks`` largest contributions."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Top:
+    """Which contributions of a cell are kept: the ``ranks`` largest; with ``waivers`` also the largest one without.
 
-    def __init__(self, dimensions: int, ranks: int, waivers: bool, squared_in: float | None = None) -> None:
+    Ties go by sign, weighted value, flags, record key and id; parts that no record has are left out of the sort.
+    """
+
+    ranks: int
+    weights: bool = True
+    requests: bool = True
+    waivers: bool = True
+    keys: bool = True
+
+    @property
+    def order(self) -> list[str]:
+        """The columns that rank the rows."""
+        flags = {"wx DESC": self.weights, "request DESC": self.requests, "waiver DESC": self.waivers, "own_key": self.keys}
+        return ["ABS(x) DESC", "x DESC", *(column for column, held in flags.items() if held), "id"]
+
+
+class Measures:
+    """The SQL of one tabulation over ``dimensions`` spanning variables, keeping the ``top`` contributions."""
+
+    def __init__(self, dimensions: int, top: Top, squared_in: float | None = None) -> None:
         self.dimensions = dimensions
-        self.ranks = ranks
-        self.waivers = waivers
+        self.top = top
         self.squared_in = squared_in
 
     @property
@@ -84,23 +104,20 @@ class Measures:
 
     def leaf_tops(self) -> str:
         """The largest contributions of single records in each leaf cell."""
-        return top_of("SELECT * FROM facts WHERE who IS NULL", self.cell, self.ranks, self.waivers)
+        return top_of("SELECT * FROM facts WHERE who IS NULL", self.cell, self.top)
 
 
-def top_of(rows: str, cell: str, ranks: int, waivers: bool) -> str:
-    """The ``ranks`` largest of the rows in each cell and the largest unwaived one.
-
-    Ties go by sign, weighted value, flags, record key and id.
-    """
-    order = "ABS(x) DESC, x DESC, wx DESC, request DESC, waiver DESC, own_key, id"
-    free = f", ROW_NUMBER() OVER (PARTITION BY {cell}, waiver ORDER BY {order}) AS free_rank" if waivers else ""
-    also = " OR (waiver = 0 AND free_rank = 1)" if waivers else ""
+def top_of(rows: str, cell: str, top: Top) -> str:
+    """The largest of the rows in each cell and, with waivers, the largest unwaived one."""
+    order = ", ".join(top.order)
+    free = f", ROW_NUMBER() OVER (PARTITION BY {cell}, waiver ORDER BY {order}) AS free_rank" if top.waivers else ""
+    also = " OR (waiver = 0 AND free_rank = 1)" if top.waivers else ""
     return f"""
         SELECT {cell}, id, x, wx, request, waiver, own_key, rank FROM (
             SELECT {cell}, id, x, wx, request, waiver, own_key,
                    ROW_NUMBER() OVER (PARTITION BY {cell} ORDER BY {order}) AS rank{free}
             FROM ({rows}) AS rows_in
-        ) AS ranked WHERE rank <= {ranks}{also}"""
+        ) AS ranked WHERE rank <= {top.ranks}{also}"""
 
 
 def _cell(dimensions: int, v: int) -> tuple[str, str]:
@@ -126,13 +143,13 @@ def roll_contributors(table: str, dimensions: int, v: int) -> str:
         FROM {table} AS r JOIN up{v + 1} ON r.d{v + 1} = up{v + 1}.leaf GROUP BY {groups}, who"""
 
 
-def roll_tops(table: str, dimensions: int, v: int, ranks: int, waivers: bool) -> str:
+def roll_tops(table: str, dimensions: int, v: int, top: Top) -> str:
     """Merges the largest contributions of the parts into those of the margins over variable ``v``."""
     columns, _ = _cell(dimensions, v)
     cell = ", ".join(f"d{i + 1}" for i in range(dimensions))
     above = f"JOIN up{v + 1} ON r.d{v + 1} = up{v + 1}.leaf"
     rows = f"SELECT {columns}, r.id, r.x, r.wx, r.request, r.waiver, r.own_key FROM {table} AS r {above}"
-    return top_of(rows, cell, ranks, waivers)
+    return top_of(rows, cell, top)
 
 
 def square(number: str, unit: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +12,16 @@ import numpy as np
 from discreet.engine.duckdb import Engine
 from discreet.engine.sql import literal, quote
 from discreet.errors import ParameterError, near
-from discreet.model.published import PublishedLayout, PublishedTable
+from discreet.model.contributions import Floats
+from discreet.model.published import PublishedTable
 
 __all__ = ["FORMATS", "write_published"]
 
 FORMATS = ("csv", "parquet")
 MOST_DIGITS = 38
+
+MORE_OF_ERRORS = 2
+"""How many more decimals a standard error has than the number it belongs to."""
 
 
 def write_published(
@@ -29,10 +33,11 @@ def write_published(
     decimal: str = ".",
     hidden: str = "",
 ) -> list[Path]:
-    """One file a table and format, named after the table: its codes, the value, and a status column.
+    """One file a table and format, named after the table: its codes, the value, a status column, and the error of noise.
 
-    Codes are written byte for byte, values with exactly the published decimals.  In csv files (UTF-8) a hidden value reads
-    ``hidden``, in parquet files it is null and values are decimals.  The folder is made where it is missing.
+    Codes are written byte for byte, values with exactly the published decimals, standard errors with two more.  In csv files
+    (UTF-8) a hidden value reads ``hidden`` and a number without noise has no error, in parquet files both are null and values
+    and errors are decimals.  The folder is made where it is missing.
     Returns the files written.
     """
     for kind in formats:
@@ -45,23 +50,32 @@ def write_published(
     written = []
     for layout in published.layouts:
         columns = published.to_columns(layout.name)
-        numbers = _texts(layout, published.decimals)
         names = list(columns)
-        texts = [list(columns[name]) for name in names]
-        value = len(layout.variables)
+        texts: list[list[str | None]] = [list(columns[name]) for name in names]
+        numeric = {len(layout.variables): published.decimals}
+        if len(names) > len(layout.variables) + 2:
+            numeric[len(names) - 1] = published.decimals + MORE_OF_ERRORS
+        for place, decimals in numeric.items():
+            texts[place] = _texts(columns[names[place]], decimals)
         for kind in formats:
             path = Path(folder) / f"{layout.name}.{kind}"
             if kind == "csv":
-                shown = [hidden if number is None else number.replace(".", decimal) for number in numbers]
-                _write_csv(path, names, [*texts[:value], shown, *texts[value + 1 :]], delimiter)
+                absent = {place: "" if at else hidden for at, place in enumerate(numeric)}
+                shown = [
+                    [absent[place] if text is None else text.replace(".", decimal) for text in column]
+                    if place in numeric
+                    else column
+                    for place, column in enumerate(texts)
+                ]
+                _write_csv(path, names, shown, delimiter)
             else:
-                _write_parquet(path, names, [*texts[:value], numbers, *texts[value + 1 :]], value, published.decimals)
+                _write_parquet(path, names, texts, numeric)
             written.append(path)
     return written
 
 
-def _texts(layout: PublishedLayout, decimals: int) -> list[str | None]:
-    return [None if np.isnan(value) else f"{value:.{decimals}f}" for value in layout.value]
+def _texts(numbers: Floats, decimals: int) -> list[str | None]:
+    return [None if np.isnan(number) else f"{number:.{decimals}f}" for number in numbers]
 
 
 def _write_csv(path: Path, names: Sequence[str], columns: Sequence[Sequence[str | None]], delimiter: str) -> None:
@@ -72,14 +86,18 @@ def _write_csv(path: Path, names: Sequence[str], columns: Sequence[Sequence[str 
 
 
 def _write_parquet(
-    path: Path, names: Sequence[str], columns: Sequence[Sequence[str | None]], value: int, decimals: int
+    path: Path, names: Sequence[str], columns: Sequence[Sequence[str | None]], numeric: Mapping[int, int]
 ) -> None:
+    """``numeric`` has the decimals of each column of numbers, by its place."""
     engine = Engine()
     try:
         arrays = {f"c{i}": np.array(column, object) for i, column in enumerate(columns)}
-        engine.load("release", arrays | {"line": np.arange(len(columns[value]))})
-        exact = f"CAST(c{value} AS DECIMAL({MOST_DIGITS}, {decimals}))"
-        chosen = ", ".join(f"{exact if i == value else f'c{i}'} AS {quote(name)}" for i, name in enumerate(names))
-        engine.run(f"COPY (SELECT {chosen} FROM release ORDER BY line) TO {literal(str(path))} (FORMAT parquet)")
+        engine.load("release", arrays | {"line": np.arange(len(columns[0]))})
+        chosen = [
+            f"CAST(c{i} AS DECIMAL({MOST_DIGITS}, {numeric[i]})) AS {quote(name)}" if i in numeric else f"c{i} AS {quote(name)}"
+            for i, name in enumerate(names)
+        ]
+        query = f"SELECT {', '.join(chosen)} FROM release ORDER BY line"
+        engine.run(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet)")
     finally:
         engine.close()

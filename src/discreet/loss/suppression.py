@@ -7,11 +7,11 @@ tells shares only, and only of groups that give nothing away (``report/loss.py``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
+from discreet.loss.lines import lines_of
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 
@@ -125,7 +125,7 @@ def suppression_loss(table: Table, intervals: Intervals | None = None) -> Suppre
     totals = np.unique(table.equations.indices[minus])
     by_level: list[Hidden] = []
     by_code: list[Hidden] = []
-    for variable, codes, level, number, cells in _variables(table):
+    for variable, codes, level, number, cells in lines_of(table):
         by_level += measure.groups(level[number], cells, [{"variable": variable, "level": at} for at in range(level.max() + 1)])
         names = [{"variable": variable, "code": code, "level": int(at)} for code, at in zip(codes, level, strict=True)]
         by_code += measure.groups(number, cells, names)
@@ -147,7 +147,7 @@ class _Measure:
 
     def __init__(self, table: Table, intervals: Intervals | None) -> None:
         self.hidden: Bools = table.suppressed
-        self.primary: Bools = table.primary
+        self.primary: Bools = table.primary & table.suppressed
         self.value = np.abs(table.value)
         self.cost = table.cost
         self.width = np.full(table.cells, np.nan)
@@ -197,27 +197,6 @@ class _Measure:
             real["width"] = real["width"] / whole["bounded"] if whole["bounded"] else float("nan")
             out.append(Hidden(**(name | whole | real)))  # type: ignore[arg-type]
         return out
-
-
-def _variables(table: Table) -> Iterator[tuple[str, list[str], Integers, Integers, Integers]]:
-    """For each spanning variable of any layout: its codes, their levels, and the code and the cell of each listed line."""
-    names = dict.fromkeys(name for layout in table.layouts for name in layout.variables)
-    for name in names:
-        level: dict[str, int] = {}
-        numbers, cells = [], []
-        for layout in table.layouts:
-            if name not in layout.variables:
-                continue
-            v = layout.variables.index(name)
-            hierarchy = layout.hierarchies[v]
-            for code, at in zip(hierarchy.codes, hierarchy.level, strict=True):
-                level.setdefault(code, int(at))
-            position = {code: i for i, code in enumerate(level)}
-            number = np.array([position[code] for code in hierarchy.codes], np.int64)
-            listed = table.listed[layout.cell]
-            numbers.append(number[layout.codes[listed, v]])
-            cells.append(layout.cell[listed])
-        yield name, list(level), np.array(list(level.values()), np.int64), np.concatenate(numbers), np.concatenate(cells)
 
 
 def _share(part: float, whole: float) -> float:

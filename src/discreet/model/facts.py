@@ -17,6 +17,8 @@ from discreet.model.numbers import Numbers, column_name
 
 __all__ = ["Facts", "Wanted", "distinct_codes", "make_facts", "spanning_of"]
 
+NO_ID = "CAST(NULL AS VARCHAR)"
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -36,8 +38,8 @@ class Facts:
     """The view ``facts`` is ready in the engine; these are its properties and what was met on the way.
 
     ``named``: contributors have ids, so that one is known again in other cells and tables; ``several_records``: some
-    contributor has more than one record; ``several_units``: some unit beside its holding has; ``squared_in`` the unit in
-    which contributions are squared, where they are.
+    contributor has more than one record; ``several_units``: some unit beside its holding has; ``keyed``: records have keys;
+    ``squared_in`` the unit in which contributions are squared, where they are.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -46,7 +48,7 @@ class Facts:
     named: bool
     several_records: bool
     several_units: bool
-    waivers: bool
+    keyed: bool
     squared_in: float | None
     counts: Mapping[str, int]
 
@@ -78,7 +80,7 @@ def spanning_of(
 
 
 def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], wanted: Wanted) -> Facts:
-    """Creates the view ``facts`` and checks all that it rests on."""
+    """Creates the view (or table) ``facts`` and checks all that it rests on."""
     roles = microdata.roles
     conditions = _filter(microdata, wanted.where)
     full, counts, joins, positions = _positions(microdata, columns, hierarchies, _and(conditions))
@@ -89,15 +91,15 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     counts |= numbers.counts
     conditions += numbers.conditions
     count = _count(microdata, numbers)
-    named = _number(microdata, (roles.holding, roles.unit), "who")
-    units = _number(microdata, (roles.unit,) if roles.holding else (), "unit")
-    joins += named + units
+    who = _ids(microdata, (roles.holding, roles.unit), "who")
+    unit = _ids(microdata, (roles.unit,) if roles.holding else (), "unit")
+    joins += who.joins + unit.joins
     record_key, own_key = record_keys(microdata, numbers, wanted.secret, wanted.response or "")
     where = _and(conditions)
     facts = {
-        "id": "numbered_who.number" if named else "CAST(NULL AS BIGINT)",
-        "who": "CASE WHEN numbered_who.records > 1 THEN numbered_who.number END" if named else "CAST(NULL AS BIGINT)",
-        "unit": "CASE WHEN numbered_unit.records > 1 THEN numbered_unit.number END" if units else "CAST(NULL AS BIGINT)",
+        "id": who.own,
+        "who": who.several,
+        "unit": unit.several,
         "v": _weighted(value, decimals, weight) if roles.weight else f"({value})",
         "x": f"({shadow})",
         "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
@@ -106,46 +108,57 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         "request": _flag(microdata, roles.request, "request", {1: ("1", "true"), 2: ("2",)}, where),
         "waiver": _flag(microdata, roles.waiver, "waiver", {1: ("1", "true")}, where),
         "record_key": record_key,
-        "own_key": own_key,
         "cost": numbers.cost(wanted.cost),
     }
     if wanted.response is None and roles.count:
         facts["v"] = f"({value}) * ({weight}) * ({count})" if roles.weight else count
         facts["x"], facts["wx"] = count, facts["v"]
+    if own_key != record_key:
+        facts["own_key"] = own_key
     chosen = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items())])
     rows = f"SELECT {chosen} FROM records {' '.join(joins)} WHERE {where}"
-    _view(microdata, rows, _noise(wanted, len(columns), decimals))
+    if own_key == record_key:
+        rows = f"SELECT *, record_key AS own_key FROM ({rows}) AS own"
+    rows = _with_noise(microdata, rows, wanted, len(columns), decimals)
+    if wanted.secret:  # what is hashed is kept until it is counted, to be hashed once
+        microdata.engine.run(f"CREATE OR REPLACE TEMP TABLE hashed AS {rows}")
+        rows = "SELECT * FROM hashed"
+    microdata.engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS {rows}")
     return Facts(
         hierarchies=full,
         decimals=decimals + weight_decimals,
         response_decimals=decimals,
-        named=bool(named),
-        several_records=bool(named) and _any_several(microdata, "who"),
-        several_units=bool(units) and _any_several(microdata, "unit"),
-        waivers=roles.waiver is not None,
+        named=who.own != NO_ID,
+        several_records=bool(who.joins),
+        several_units=bool(unit.joins),
+        keyed=wanted.secret is not None or roles.record_key is not None,
         squared_in=numbers.largest / 1e9 if wanted.unit_noise else None,
         counts=counts,
     )
 
 
-def _view(microdata: Microdata, rows: str, noise: str) -> None:
-    microdata.engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS SELECT *, {noise} AS noise FROM ({rows}) AS keyed")
-    if not microdata.engine.fetch("SELECT COUNT(*) AS n FROM (SELECT 1 FROM facts LIMIT 1) AS one")["n"][0]:
-        raise InputError(
-            microdata.name, "no record is left to count", "check the filter and what is done with missing codes and values"
-        )
-
-
-def _noise(wanted: Wanted, dimensions: int, decimals: int) -> str:
-    """The noise of each record as SQL; 0 where none is wanted."""
-    if wanted.unit_noise is None:
-        return "0"
+def _with_noise(microdata: Microdata, rows: str, wanted: Wanted, dimensions: int, decimals: int) -> str:
+    """The records and the noise of each as SQL; 0 where none is wanted."""
+    unit_noise, roles = wanted.unit_noise, microdata.roles
+    if unit_noise is None:
+        return f"SELECT *, 0 AS noise FROM ({rows}) AS keyed"
     if wanted.response is None or wanted.shadow is not None:
         held = "a shadow" if wanted.shadow else "no response"
         raise InputError(
             "unit noise", f"needs the contributions to a response, and the table has {held}", "leave out one of the two"
         )
-    return wanted.unit_noise.sql(", ".join(f"d{v + 1}" for v in range(dimensions)), decimals + 2)
+    if wanted.secret is None and roles.record_key is None:
+        raise InputError(
+            "unit noise", "is made from record keys, and there are none", "declare a column with record keys, or give a secret"
+        )
+    if unit_noise.direction == "company" and (roles.holding is None or wanted.secret is None or wanted.secret.paper):
+        raise InputError(
+            "unit noise",
+            "has the direction of the company, and companies have no key",
+            "declare holding = 'column' and a secret from which their keys are hashed, or choose another direction",
+        )
+    cell = ", ".join(f"d{v + 1}" for v in range(dimensions))
+    return unit_noise.sql(rows, cell, decimals + 2, microdata.engine.hash_of)
 
 
 # -------------------------------------------------------------------- codes
@@ -249,29 +262,34 @@ def _weighted(value: str, decimals: int, weight: str) -> str:
 # -------------------------------------------------------------------- contributors
 
 
-def _number(microdata: Microdata, columns: Sequence[str | None], name: str) -> list[str]:
-    """Numbers the ids, with how many records each has, and joins them; nothing where no column holds ids.
+@dataclasses.dataclass(frozen=True)
+class _Ids:
+    """The ids of one kind as SQL: each record's ``own``, the same where ``several`` records have it, and the joins for that."""
 
-    The id of a record is that of the first of the columns in which it has one.
-    """
-    given = [column for column in columns if column is not None]
+    own: str
+    several: str
+    joins: list[str]
+
+
+def _ids(microdata: Microdata, columns: Sequence[str | None], name: str) -> _Ids:
+    """The ids of contributors or units; the id of a record is that of the first of the columns in which it has one."""
+    given = [(column_name(column), microdata.types[column]) for column in columns if column is not None]
     if not given:
-        return []
+        return _Ids(NO_ID, NO_ID, [])
     cases = [
         f"WHEN CAST({name} AS VARCHAR) <> ''{f' AND NOT ISNAN({name})' if kind in ('DOUBLE', 'FLOAT') else ''} "
         f"THEN '{i}' || CAST({name} AS VARCHAR)"
-        for i, (name, kind) in enumerate((column_name(column), microdata.types[column]) for column in given)
+        for i, (name, kind) in enumerate(given)
     ]
-    own = f"CASE {' '.join(cases)} END"
-    microdata.engine.run(
-        f"CREATE OR REPLACE TEMP TABLE numbered_{name} AS SELECT id, COUNT(*) AS records, ROW_NUMBER() OVER (ORDER BY id) - 1 "
-        f"AS number FROM (SELECT {own} AS id FROM records) AS every WHERE id IS NOT NULL GROUP BY id"
+    own = given[0][0] if len(given) == 1 and given[0][1] in ("BIGINT", "INTEGER") else f"CASE {' '.join(cases)} END"
+    engine, table = microdata.engine, f"several_{name}"
+    engine.run(
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT id FROM (SELECT {own} AS id FROM records) AS every "
+        "WHERE id IS NOT NULL GROUP BY id HAVING COUNT(*) > 1"
     )
-    return [f"LEFT JOIN numbered_{name} ON numbered_{name}.id = {own}"]
-
-
-def _any_several(microdata: Microdata, name: str) -> bool:
-    return bool(microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM numbered_{name} WHERE records > 1")["n"][0])
+    if not engine.fetch(f"SELECT COUNT(*) AS n FROM {table}")["n"][0]:
+        return _Ids(own, NO_ID, [])
+    return _Ids(own, f"{table}.id", [f"LEFT JOIN {table} ON {table}.id = {own}"])
 
 
 def _flag(microdata: Microdata, column: str | None, what: str, words: Mapping[int, Sequence[str]], where: str) -> str:

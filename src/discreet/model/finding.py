@@ -13,7 +13,8 @@ class Finding:
 
     ``kind``: ``exact`` (a suppressed cell is known), ``too narrow`` (its interval ends too early),
     ``insider`` (a contributor who knows the cells ``knows`` recomputes ``cell``), ``union`` (the published sum of the
-    hidden cells ``together`` fails the rule ``rule``; ``equation`` is its row), ``not proved`` (numerics or time).
+    hidden cells ``together`` fails the rule ``rule``; ``equation`` is its row), ``estimate`` (numbers with noise estimate
+    ``cell`` too closely), ``not proved`` (numerics or time).
     ``up``/``down``/``width``: how far above and below its true value, and how wide, the interval of ``cell`` must
     reach for somebody who knows ``knows``; 0 where that is not the trouble.
     """

@@ -69,7 +69,8 @@ def record_keys(microdata: Microdata, numbers: Numbers, secret: Secret | None, r
     """The record key and the key of its contributor (the holding, where there is one) as SQL, whole numbers below 2^32."""
     roles = microdata.roles
     if secret is None:
-        return numbers.key(), numbers.key()
+        given = numbers.key()
+        return given, given
     if roles.record_key is not None:
         raise InputError("record keys", "come from a column and from a secret", "leave out one of the two")
     if roles.unit is None:
@@ -90,11 +91,11 @@ def record_keys(microdata: Microdata, numbers: Numbers, secret: Secret | None, r
             f"CAST((CAST({text} AS DECIMAL(38, 0)) % 1000) * (SELECT CAST(k AS BIGINT) FROM secret_key) % 1000 AS BIGINT)"
         )
         return of_paper, of_paper
-    own = microdata.engine.hash32(f"(SELECT k FROM secret_key) || 'unit' || {text}")
+    own = microdata.engine.hash_of(f"(SELECT k FROM secret_key) || 'unit' || {text}", 32)
     if roles.holding is None:
         return own, own
     holding = f"CAST({column_name(roles.holding)} AS VARCHAR)"
-    of_holding = microdata.engine.hash32(f"(SELECT k FROM secret_key) || 'holding' || {holding}")
+    of_holding = microdata.engine.hash_of(f"(SELECT k FROM secret_key) || 'holding' || {holding}", 32)
     return own, f"CASE WHEN COALESCE({holding}, '') IN ('', 'nan') THEN {own} ELSE {of_holding} END"
 
 

@@ -67,6 +67,7 @@ def link(*tables: Table, names: Sequence[str] | None = None) -> Table:
         knowledge=everything.knowledge(cell_of),
         intruder=tables[0].intruder,
         published_decimals=tables[0].published_decimals,
+        unit_noise=tables[0].unit_noise,
         history=tuple(step for table in tables for step in table.history),
         **joined,
     )
@@ -79,14 +80,19 @@ def _check_alike(tables: Sequence[Table]) -> None:
         raise InputError("link", f"{len(tables)} table is given", "give at least two")
     if any(table.perturbed.any() for table in tables):
         raise InputError("link", "a table is perturbed already", "link the tables first, then round them or add noise")
-    for what in ("response", "kind", "intruder", "published_decimals"):
+    for what in ("response", "kind", "intruder", "published_decimals", "unit_noise"):
         if any(getattr(table, what) != getattr(tables[0], what) for table in tables[1:]):
-            told = "" if what == "intruder" else ": " + some(dict.fromkeys(getattr(table, what) for table in tables))
+            told = (
+                ""
+                if what in ("intruder", "unit_noise")
+                else ": " + some(dict.fromkeys(getattr(table, what) for table in tables))
+            )
             mend = {
                 "response": "responses that add up are codes of a spanning variable; read or tabulate them as one table",
                 "kind": "link frequency tables with frequency tables",
                 "intruder": "give all tables the same one: table.with_intruder(...)",
                 "published_decimals": "publish a number with the same decimals wherever it stands",
+                "unit_noise": "tabulate all of them with the same unit noise, or none",
             }[what]
             raise InputError("link", f"the tables differ in their {what}{told}", mend)
     ranks = {table.contributions.ranks for table in tables}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -12,10 +14,16 @@ from discreet.errors import ParameterError
 from discreet.method import check_params, param
 from discreet.model.contributions import Floats, Integers
 
-__all__ = ["HALF", "Noise", "UnitNoise"]
+__all__ = ["HALF", "Noise", "UnitNoise", "hashed"]
 
 HALF = 2**31
 """A record key has 32 bits: the first one gives the direction, the others the size of the noise."""
+
+PURPOSE = "unit noise"
+"""What is hashed before a record key, so that the noise of a unit has nothing to do with other numbers made from its key."""
+
+CHUNK = 2**16
+"""How many hashes are made at a time."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,10 +86,11 @@ class Noise:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnitNoise:
-    """One permanent noise multiplier a unit: the same for a unit wherever it is counted, made from its record key.
+    """One permanent noise multiplier a unit, made from its record key: its size the same wherever the unit is counted.
 
     ``direction`` of the noise: ``unit`` each unit its own; ``company`` all units of a holding the same; ``balanced``
-    alternating with the size of the contribution within each inner cell of the table, so that more of it cancels out.
+    alternating from one contributor to the next smaller one within each inner cell of the table, the largest with its own,
+    so that more of it cancels out.  Balanced directions depend on who else is in the cell.
     """
 
     noise: Noise
@@ -95,14 +104,51 @@ class UnitNoise:
         if self.direction not in ("unit", "company", "balanced"):
             raise ParameterError("direction", f"{self.direction!r} is not unit, company or balanced")
 
-    def sql(self, cell: str, decimals: int) -> str:
-        """multiplier * x of each row of ``facts``, as an exact decimal; ``cell`` the columns of an inner cell."""
-        share = f"((record_key % {HALF} + 0.5) / {HALF}.0)"
+    def sql(self, rows: str, cell: str, decimals: int, hash_of: Callable[[str, int], str]) -> str:
+        """The rows of ``facts`` and their ``noise``, multiplier * x as an exact decimal; ``cell`` the columns of an inner cell.
+
+        Keys are hashed once more, by the engine's ``hash_of``: so they need not fill 32 bits, and no cell key tells noise.
+        """
+
+        def drawn(key: str) -> str:
+            return hash_of(f"'{PURPOSE}' || CAST({key} AS VARCHAR)", 32)
+
+        def sign(key: str) -> str:
+            return f"CASE WHEN {drawn(key)} < {HALF} THEN -1 ELSE 1 END"
+
+        share = f"((MOD({drawn('record_key')}, {HALF}) + 0.5e0) / {_double(HALF)})"
         spread = f"SQRT({share})" if self.noise.shape == "split-triangular" else share
-        size = f"({self.noise.high!r} - {self.noise.high - self.noise.low!r} * {spread})"
-        sign = f"CASE WHEN {'own_key' if self.direction == 'company' else 'record_key'} < {HALF} THEN -1 ELSE 1 END"
+        size = f"({_double(self.noise.high)} - {_double(self.noise.high - self.noise.low)} * {spread})"
+        direction = sign("own_key" if self.direction == "company" else "record_key")
         if self.direction == "balanced":
-            window = f"(PARTITION BY {cell} ORDER BY ABS(x) DESC, x DESC, record_key)"
-            first = f"CASE WHEN FIRST_VALUE(record_key) OVER {window} < {HALF} THEN -1 ELSE 1 END"
-            sign = f"{first} * (1 - 2 * ((ROW_NUMBER() OVER {window} - 1) % 2))"
-        return f"CAST({sign} * {size} * CAST(x AS DOUBLE) AS DECIMAL(38, {decimals}))"
+            own = f"CASE WHEN who IS NULL THEN x ELSE SUM(x) OVER (PARTITION BY {cell}, who) END"
+            rows = f"SELECT *, {own} AS own_x FROM ({rows}) AS single"
+            # a contributor's records stand together, and single records that agree in all of this are as good as one
+            order = "ABS(own_x) DESC, own_x DESC, COALESCE(CAST(who AS VARCHAR), ''), CASE WHEN who IS NULL THEN own_key END"
+            window = f"(PARTITION BY {cell} ORDER BY {order}"
+            turn = f"(1 - 2 * MOD(DENSE_RANK() OVER {window}) - 1, 2))"
+            first = sign(f"FIRST_VALUE(own_key) OVER {window}, own_key)")
+            direction = f"{first} * {turn} * CASE WHEN own_x < 0 THEN -1 ELSE 1 END"
+        number = f"{direction} * {size} * CAST(x AS DOUBLE)"
+        return f"SELECT *, CAST({number} AS DECIMAL(38, {decimals})) AS noise FROM ({rows}) AS keyed"
+
+
+def _double(number: float) -> str:
+    """A number as SQL of the engine's floating kind: without an exponent it would be read as a decimal."""
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
+
+
+def hashed(purpose: bytes, words: Integers) -> Integers:
+    """63 bits for each row of whole numbers, by BLAKE2b; another ``purpose`` gives independent ones."""
+    start = hashlib.blake2b(digest_size=8, person=purpose)
+    rows = np.ascontiguousarray(words, "<i8")
+    digests = np.empty(len(rows), "<i8")
+    for first in range(0, len(rows), CHUNK):
+        made = []
+        for row in rows[first : first + CHUNK]:
+            one = start.copy()
+            one.update(row)
+            made.append(one.digest())
+        digests[first : first + len(made)] = np.frombuffer(b"".join(made), "<i8")
+    return digests & np.int64(2**63 - 1)

@@ -22,6 +22,11 @@ def column_name(column: str) -> str:
     return f"records.{quote(column)}"
 
 
+def _whole(kind: str) -> bool:
+    """A column type that holds whole numbers only."""
+    return kind in ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT") or (kind[0] == "U" and kind.endswith("INT"))
+
+
 class Numbers:
     """The numeric columns of one tabulation as SQL; ``counts``, ``conditions`` and ``largest`` say what was met on the way."""
 
@@ -43,11 +48,7 @@ class Numbers:
             return f"CASE WHEN ABS(TRY_CAST({text} AS DOUBLE)) < 1e300 THEN TRY_CAST({text} AS DOUBLE) END"
         if kind in ("DOUBLE", "FLOAT"):
             return f"CASE WHEN {name} = {name} AND ABS({name}) < 1e300 THEN CAST({name} AS DOUBLE) END"
-        if (
-            kind.startswith("DECIMAL")
-            or kind.rstrip("0123456789") in ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT")
-            or kind[0] == "U"
-        ):
+        if kind.startswith("DECIMAL") or _whole(kind):
             return f"CAST({name} AS DOUBLE)"
         if kind == "BOOLEAN":
             return f"CAST({name} AS INTEGER)"
@@ -69,10 +70,6 @@ class Numbers:
     def _probe(self, column: str) -> tuple[int, int, float, int, bool]:
         """How many are missing, how many are no numbers, the largest, the decimals that hold all exactly, any negative."""
         number = self._number(column)
-        exact = ", ".join(
-            f"MAX(CASE WHEN {number} <> CAST(CAST({number} AS DECIMAL(38, {d})) AS DOUBLE) THEN 1 ELSE 0 END) AS e{d}"
-            for d in range(MOST_DECIMALS + 1)
-        )
         absent = self._absent(column)
         size = self.microdata.engine.fetch(
             f"SELECT SUM(CASE WHEN {absent} THEN 1 ELSE 0 END) AS absent, "
@@ -87,15 +84,25 @@ class Numbers:
             raise InputError(
                 f"column {column!r}", "holds numbers of more than 28 digits", "use a larger unit, such as thousands"
             )
-        row = self.microdata.engine.fetch(
-            f"SELECT {exact} FROM records WHERE {self.where} AND NOT {absent} AND {number} IS NOT NULL"
-        )
-        fitting = [d for d in range(MOST_DECIMALS + 1) if row[f"e{d}"][0] != 1]
-        digits = len(str(int(largest)))
-        decimals = fitting[0] if fitting else max(0, min(MOST_DECIMALS, 15 - digits))
-        if not fitting:
-            self.counts[f"column {column}: decimals kept, more were found"] = decimals
+        decimals = 0 if _whole(self.microdata.types[column]) else self._decimals(column, number, absent, largest)
         return int(size["absent"][0]), int(size["bad"][0]), largest, decimals, bool(size["least"][0] < 0)
+
+    def _decimals(self, column: str, number: str, absent: str, largest: float) -> int:
+        """The fewest decimals that hold every number exactly, tried a few at a time; else as many as a float holds."""
+        for few in (range(3), range(3, MOST_DECIMALS + 1)):
+            exact = ", ".join(
+                f"MAX(CASE WHEN {number} <> CAST(CAST({number} AS DECIMAL(38, {d})) AS DOUBLE) THEN 1 ELSE 0 END) AS e{d}"
+                for d in few
+            )
+            row = self.microdata.engine.fetch(
+                f"SELECT {exact} FROM records WHERE {self.where} AND NOT {absent} AND {number} IS NOT NULL"
+            )
+            fitting = [d for d in few if row[f"e{d}"][0] != 1]
+            if fitting:
+                return fitting[0]
+        kept = max(0, min(MOST_DECIMALS, 15 - len(str(int(largest)))))
+        self.counts[f"column {column}: decimals kept, more were found"] = kept
+        return kept
 
     def _decimal(self, column: str, decimals: int, largest: float) -> str:
         digits = len(str(int(largest))) + decimals
@@ -170,8 +177,9 @@ class Numbers:
         absent, largest, decimals, negative = self._checked(column, "the record key")
         if absent or negative or largest >= 2**32:
             raise InputError(f"column {column!r}", "record keys must be whole numbers in [0, 2^32) or fractions in [0, 1)")
-        scale = "" if decimals == 0 and largest >= 1 else f" * {2**32}"
-        return f"CAST(FLOOR({self._number(column)}{scale}) AS BIGINT)"
+        if decimals == 0 and largest >= 1:
+            return f"CAST({self._number(column)} AS BIGINT)"
+        return f"CAST(ROUND({self._number(column)} * {2**32}) AS BIGINT) % {2**32}"
 
     def cost(self, column: str | None) -> str:
         """The cost variable; 0 where none is given."""

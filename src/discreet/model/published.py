@@ -142,8 +142,8 @@ class PublishedTable:
         """One column a spanning variable, the response (NaN where hidden) and the status.
 
         Where numbers carry noise, ``standard_error`` follows.  The exact error of a sum with noise tells how large its largest
-        contributions are, so it is rounded up to the next of :data:`ERROR_GRADES`, as a share of the published number;
-        that of a count tells nothing and stays as it is.
+        contributions are, and that of a weighted count its mean weight, so they are rounded up to the next of
+        :data:`ERROR_GRADES`, as a share of the published number; that of other counts tells nothing and stays as it is.
 
         The status of every hidden cell reads ``suppressed``: whoever could tell a sensitive cell from one that is hidden
         to protect it would know which contributors are few or large, and where to dig.  ``distinguish`` writes
@@ -174,7 +174,7 @@ class PublishedTable:
 def _told_error(table: Table) -> Floats:
     """The standard error that readers are told."""
     error = np.where(table.perturbed, table.shown_error, np.nan)
-    if table.kind == "frequency":
+    if table.kind == "frequency" and np.array_equal(table.contributions.weight, table.contributions.n):
         return error
     size = np.abs(np.where(table.perturbed, table.shown, np.nan))
     grades = np.array(ERROR_GRADES) * size[:, np.newaxis]

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.method import param
+from discreet.model.contributions import Floats
 from discreet.model.table import Table
 
-__all__ = ["need_keys", "sensitive_cells", "to_show"]
+__all__ = ["need_contributions", "need_keys", "sensitive_cells", "to_show", "within"]
 
 
 def sensitive_cells() -> Any:
@@ -28,6 +29,19 @@ def to_show(table: Table, sensitive: str) -> NDArray[np.bool_]:
     return table.listed & ~table.perturbed & (~table.suppressed | (sensitive == "show"))
 
 
+def need_contributions(table: Table, method: str, ranks: int = 0) -> None:
+    """Refuses a table that does not hold the contributions to its response, the ``ranks`` largest of each cell one by one."""
+    if table.kind == "frequency":
+        raise InputError(method, "is for sums of a response, not for counts", "use cell keys or rounding for counts")
+    held = table.contributions
+    if (np.abs(held.total - table.value) > table.unit + 1e-9 * np.abs(table.value)).any():
+        problem = "looks at the contributions to the response, and the table holds those to a shadow variable"
+        raise InputError(method, problem, "leave out the shadow variable")
+    if held.ranks < ranks and (held.holdings > held.ranks).any():
+        problem = f"needs the {ranks} largest contributions of each cell, and {held.ranks} are kept"
+        raise InputError(method, problem, f"tabulate with ranks = {ranks}")
+
+
 def need_keys(table: Table, method: str) -> None:
     """Refuses a table without record keys."""
     if not table.contributions.keyed:
@@ -36,3 +50,19 @@ def need_keys(table: Table, method: str) -> None:
             "needs record keys, and the table has none",
             "declare a column with record keys, or a secret from which they are made, when the records are read and counted",
         )
+
+
+def within(table: Table, shown: Floats, share: float) -> tuple[Floats, Floats]:
+    """What readers can tell of the value X behind a number Z that is off by at most ``share`` of the contributions' sum.
+
+    Where no contribution is negative and no weight below 1: Z/(1 + share) ≤ X ≤ Z/(1 − share), and half a unit
+    more, as Z is rounded.  Nothing where negative values are possible, or occur in spite of what was declared.
+    """
+    half, least = table.unit / 2, table.floor()
+    low = np.maximum(shown - half, 0.0) / (1 + share)
+    high = (shown + half) / (1 - share) if share < 1 else np.full(table.cells, np.inf)
+    new = ~np.isnan(shown)
+    outside = new & ((low > table.value + half) | (high < table.value - half))
+    if outside.any() or (least < 0).any():
+        return np.full(table.cells, -np.inf), np.full(table.cells, np.inf)
+    return low, high

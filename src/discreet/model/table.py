@@ -16,6 +16,7 @@ from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.insiders import known_to_insiders
 from discreet.model.intruder import Intruder
 from discreet.model.layout import Knowledge, Layout
+from discreet.model.noise import UnitNoise
 
 __all__ = ["SensitivityRule", "Status", "Step", "Table"]
 
@@ -62,6 +63,7 @@ class Table:
     ``fired`` bit r is set where ``rules[r]`` found the cell sensitive;
     ``upper_protection`` etc. how far from the true value the intruder's bounds must stay at least;
     ``published_decimals`` decimals of the release where it shall have fewer than the exact sums;
+    ``unit_noise`` that of which ``contributions.noise`` is the sum, where they hold any;
     ``lower``/``upper`` a-priori bounds known for single cells, NaN where the intruder's general knowledge counts;
     ``shown`` the number that the release shows instead of the value (rounded, or with noise), NaN for every other cell;
     ``shown_low``/``shown_high`` what that number and the published rules of the method tell of the value (infinite: nothing);
@@ -95,6 +97,7 @@ class Table:
     knowledge: tuple[Knowledge, ...] = ()
     intruder: Intruder = dataclasses.field(default_factory=Intruder)
     published_decimals: int | None = None
+    unit_noise: UnitNoise | None = None
     history: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
@@ -338,7 +341,7 @@ class Table:
     def bounds(self) -> tuple[Floats, Floats]:
         """What the intruder knows beforehand of each cell: lower and upper bound, always holding the true value."""
         know = self.intruder
-        low = self._floor()
+        low = self.floor()
         high = np.full(self.cells, np.inf)
         if know.nonempty and self.kind == "frequency":
             low = np.maximum(low, np.where(self.contributions.n > 0, 1.0, -np.inf))
@@ -351,7 +354,7 @@ class Table:
         low = np.where(told, np.maximum(low, np.minimum(self.shown_low, self.value)), low)
         return low, np.where(told, np.minimum(high, np.maximum(self.shown_high, self.value)), high)
 
-    def _floor(self) -> Floats:
+    def floor(self) -> Floats:
         """0 where values are known not to be negative: by declaration, or since no value and no contribution is.
 
         Counts never are; of a response whose contributions are not held (the rules look at a shadow) the values must do.
@@ -377,11 +380,10 @@ class Table:
         Downwards never below 0 where values are known not to be negative.
         """
         levels = self.primary & self.intruder.levels
-        floor = self._floor()
+        floor = self.floor()
         up = np.where(levels, self.upper_protection, 0.0)
         down = np.where(levels, np.minimum(self.lower_protection, self.value - floor), 0.0)
-        wide = np.where(levels, self.sliding_protection, 0.0)
-        width = np.where(self.judged, np.maximum(wide, self.exactness()), 0.0)
+        width = np.where(self.judged, np.maximum(levels * self.sliding_protection, self.exactness()), 0.0)
         return up, down, width
 
     def insiders(self, *, unlisted: bool = False) -> tuple[Integers, ...]:

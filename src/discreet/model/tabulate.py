@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.sql import Measures, roll_contributors, roll_sums, roll_tops, top_of, with_contributors
+from discreet.engine.sql import Measures, Top, roll_contributors, roll_sums, roll_tops, top_of, with_contributors
 from discreet.errors import InputError
 from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.equations import equations_of, locate, merged
@@ -71,6 +71,7 @@ def tabulate(
     facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
     keep = 0 if response is None and shadow is None and not facts.named else ranks
     sums, tops = _count(microdata, facts, keep)
+    microdata.engine.run("DROP VIEW facts; DROP TABLE IF EXISTS hashed")
     codes, sums = _in_order(facts.hierarchies, sums, empty)
     equations, cell, first = merged(equations_of(facts.hierarchies, codes))
     layout = Layout(name=name, variables=tuple(named), hierarchies=facts.hierarchies, codes=codes, cell=cell)
@@ -83,6 +84,7 @@ def tabulate(
         kind="frequency" if response is None else "magnitude",
         decimals=facts.decimals,
         published_decimals=facts.response_decimals if published_decimals is None else published_decimals,
+        unit_noise=unit_noise,
         **({"cost": sums["cost"][first]} if cost else {}),
     )
     what, seconds = f"{table.response} by {' × '.join(named)}", time.process_time() - began
@@ -111,7 +113,15 @@ def _in_order(hierarchies: Sequence[Hierarchy], sums: Columns, empty: str) -> tu
 def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Columns]:
     """Everything counted: the sums of each cell, and its largest contributions as rows."""
     engine, dimensions = microdata.engine, len(facts.hierarchies)
-    measures = Measures(dimensions, ranks, facts.waivers, facts.squared_in)
+    roles = microdata.roles
+    top = Top(
+        ranks=ranks,
+        weights=roles.weight is not None,
+        requests=roles.request is not None,
+        waivers=roles.waiver is not None,
+        keys=facts.keyed,
+    )
+    measures = Measures(dimensions, top, facts.squared_in)
     for v, hierarchy in enumerate(facts.hierarchies):
         leaf, node = hierarchy.closure()
         engine.load(f"up{v + 1}", {"leaf": leaf, "node": node})
@@ -126,20 +136,28 @@ def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Col
     query = f"SELECT * FROM {rolled('sums', measures.leaf_sums(), roll_sums)}"
     rows = []
     if ranks:
-        tops = rolled("tops", measures.leaf_tops(), lambda table, d, v: roll_tops(table, d, v, ranks, facts.waivers))
-        rows.append(f"SELECT {measures.cell}, id, x, wx, request, waiver, own_key FROM {tops}")
+        tops = rolled("tops", measures.leaf_tops(), lambda table, d, v: roll_tops(table, d, v, top))
+        rows.append(f"SELECT {measures.cell}, id, x, wx, request, waiver, own_key, rank FROM {tops}")
     if facts.several_records:
         shared = rolled("shared", measures.leaf_contributors(), roll_contributors)
         query = with_contributors(f"sums{dimensions}", shared, dimensions, facts.squared_in)
-        rows.append(f"SELECT {measures.cell}, who AS id, x, wx, request, waiver, own_key FROM {shared}")
+        rows.append(f"SELECT {measures.cell}, who AS id, x, wx, request, waiver, own_key, 0 AS rank FROM {shared}")
     sums = engine.fetch(query)
+    if not len(sums["value"]):
+        trouble = "check the filter and what is done with missing codes and values"
+        raise InputError(microdata.name, "no record is left to count", trouble)
     if facts.several_units:
         _add_units(sums, microdata, facts, measures, rolled)
     elif microdata.roles.holding is None:
         sums["records"] = sums["contributors"].copy()
     sums["squares"] = np.asarray(sums["squares"], float) * (facts.squared_in or 0.0) ** 2
-    top = engine.fetch(top_of(" UNION ALL ".join(rows), measures.cell, ranks, facts.waivers)) if ranks else {}
-    return sums, top
+    if not ranks:
+        return sums, {}
+    best = rows[0] if len(rows) == 1 else top_of(" UNION ALL ".join(rows), measures.cell, top)
+    number = f"COALESCE({engine.hash_of('CAST(id AS VARCHAR)', 60)}, -1)"
+    return sums, engine.fetch(
+        f"SELECT {measures.cell}, {number} AS id, x, wx, request, waiver, own_key, rank FROM ({best}) AS best"
+    )
 
 
 def _add_units(sums: Columns, microdata: Microdata, facts: Facts, measures: Measures, rolled: Any) -> None:
@@ -192,7 +210,7 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
         cell: Integers = locate(codes, _codes(tops, codes.shape[1]))
         rank = tops["rank"].astype(np.int64) - 1
         x, wx = np.asarray(tops["x"], float), np.asarray(tops["wx"], float)
-        who = np.nan_to_num(np.asarray(tops["id"], float), nan=-1).astype(np.int64)
+        who = tops["id"].astype(np.int64)
         listed = rank < ranks
         at = (cell[listed], rank[listed])
         top[at], weighted[at], ids[at] = x[listed], wx[listed], who[listed]

@@ -54,7 +54,8 @@ def secure(
 ) -> tuple[Table, Audit]:
     """Audit the table and, where one of the methods suppresses, repair it until it is safe; with the last audit.
 
-    Each round hides at least one more cell, so the rounds end.  What ``exceptions`` sign is not repaired.
+    Each round hides at least one more cell, so the rounds end.  What ``exceptions`` sign is not repaired, nor are close
+    estimates from numbers with noise, which call for more noise.
     """
     say = progress or _silent
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -63,10 +64,11 @@ def secure(
         proof = audit(table, time_limit=_left(deadline))
         unmet = unsigned(table, exceptions, proof)
         late = deadline is not None and time.monotonic() >= deadline
-        if late or not unmet or not any(getattr(method, "NAME", "") in SUPPRESSION for method in methods):
+        mendable = [finding for finding in unmet if finding.kind != "estimate"]
+        if late or not mendable or not any(getattr(method, "NAME", "") in SUPPRESSION for method in methods):
             return table, proof
-        say(f"repair: {len(unmet)} demands are not met yet")
-        table = repair(table, unmet, ahead=not exceptions)
+        say(f"repair: {len(mendable)} demands are not met yet")
+        table = repair(table, mendable, ahead=not exceptions)
 
 
 def _applied(table: Table, method: Method, say: Progress) -> Table:

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.errors import ParameterError, PlanError, near
+from discreet.errors import ParameterError, PlanError, SdcError, near
 from discreet.method import build, faults
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
 from discreet.plan.catalog import CATALOG
 from discreet.plan.columns import unknown_columns
 from discreet.plan.lines import Where, key_lines
+from discreet.plan.ptables import ptable_files, with_ptable
 from discreet.plan.sections import (
     ExceptionEntry,
     GivenSection,
@@ -76,7 +77,8 @@ class Plan:
         names = [section.path for section in (self.microdata, *(table.given for table in self.tables)) if section]
         names += [name for tree in self.hierarchies.values() for name in (tree.file, tree.labels) if name]
         names += [self.microdata.secret_file] if self.microdata and self.microdata.secret_file else []
-        return [self.path, *map(self.file, names)]
+        ptables = ptable_files(method for table in self.tables for method in table.methods)
+        return [self.path, *map(self.file, names), *ptables]
 
     def file(self, name: str) -> Path:
         """A file that the plan names, relative to the plan."""
@@ -316,7 +318,10 @@ class _Reader:
                 continue
             rest = {key: value for key, value in item.items() if key != "method"}
             method = self.section(CATALOG[name], (*where, i), rest, name)
-            found += [method] if method is not None else []
+            try:
+                found += [with_ptable(method, self.path.parent)] if method is not None else []
+            except SdcError as error:
+                self.wrong((*where, i, "ptable"), str(error))
         return tuple(found)
 
     def filter(self, where: Where, conditions: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from discreet.audit import Audit, audit, publish
 from discreet.errors import InputError, NotProtectedError
 from discreet.io.published import FORMATS, write_published
-from discreet.loss import SuppressionLoss, suppression_loss
+from discreet.loss import PerturbationLoss, SuppressionLoss, perturbation_loss, suppression_loss
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
 from discreet.plan.protect import Progress, secure
@@ -36,7 +36,8 @@ class TableRun:
     """What became of one table of a plan, or of the tables that are protected together (``name`` then has a +).
 
     ``methods`` the methods that were applied, in order; ``published`` None where the table is refused, and ``refusal``
-    then says why; ``audit`` the last one; ``seconds`` the whole run of this table.
+    then says why; ``audit`` the last one; ``seconds`` the whole run of this table; ``perturbation`` None where no cell is
+    shown rounded or with noise.
     """
 
     name: str
@@ -47,6 +48,7 @@ class TableRun:
     loss: SuppressionLoss
     seconds: float
     refusal: str = ""
+    perturbation: PerturbationLoss | None = None
 
     def __repr__(self) -> str:
         return f"TableRun({self.name}: {self.table!r}, {'published' if self.published else 'refused'})"
@@ -139,6 +141,7 @@ def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | Non
         loss=suppression_loss(table, proof),
         seconds=time.perf_counter() - began,
         refusal=refusal,
+        perturbation=perturbation_loss(table) if table.perturbed.any() else None,
     )
 
 

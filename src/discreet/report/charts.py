@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["bar", "heat_map", "histogram"]
+__all__ = ["bar", "deviations", "heat_map", "histogram"]
 
 _WIDTH = 1040
 _MOST_LEFT, _TOP = 130, 64
-_CLASS = {"o": "open", "s": "secondary", "p": "primary", "n": "unlisted"}
+_CLASS = {"o": "open", "r": "perturbed", "s": "secondary", "p": "primary", "n": "unlisted"}
 
 
 def heat_map(view: dict[str, Any], title: str) -> str:
-    """The first slice of a view as a map: a rectangle a cell, coloured published, secondary, primary."""
+    """The first slice of a view as a map: a rectangle a cell, coloured published, perturbed, secondary, primary."""
     rows, columns = view["rows"], view["columns"] or {"variable": "", "codes": [""], "levels": [0]}
     high, wide = len(rows["codes"]), len(columns["codes"])
     left = min(_MOST_LEFT, 16 + 7 * max(len(name) for name in (*rows["codes"], rows["variable"])))
@@ -124,10 +124,60 @@ def histogram(bins: Sequence[str], series: Sequence[tuple[str, Sequence[int]]], 
             out.append(f'<rect class="{colour}" x="{x}" y="{y:.1f}" width="{step - 16}" height="{tall:.1f}"/>')
         both = sum(counts[i] for _, counts in series)
         middle = x + (step - 16) / 2
-        out.append(f'<text x="{middle}" y="{y - 4:.1f}" text-anchor="middle">{both:,}</text>'.replace(",", "\u202f"))
+        out.append(f'<text x="{middle}" y="{y - 4:.1f}" text-anchor="middle">{_grouped(both)}</text>')
         out.append(f'<text x="{middle}" y="{top + high + 15}" text-anchor="middle">{escape(name)}</text>')
     out.append(f'<text class="axis" x="{left}" y="{height - 6}">{escape(axis)}</text>')
     return (
         f'<svg class="histogram" role="img" aria-label="{escape(title)}" viewBox="0 0 {width} {height}" '
         f'style="max-width:{width}px"><title>{escape(title)}</title>{"".join(out)}</svg>'
     )
+
+
+def deviations(
+    edges: Sequence[float], series: Sequence[tuple[str, Sequence[int]]], title: str, axis: str, unit: str = ""
+) -> str:
+    """Stacked columns over classes of signed deviations, from below minus the last edge over exactly 0 to above the last one.
+
+    Classes beyond the largest deviation are left out.  The borders of the classes are named, as shares with ``unit`` %; whole
+    steps of 1 name the column instead, and so does 0.
+    """
+    k = len(edges)
+    sums = [sum(counts) for counts in zip(*(counts for _, counts in series), strict=True)]
+    far = max((abs(i - k - 1) for i, count in enumerate(sums) if count), default=0)
+    kept = range(k + 1 - far, k + 2 + far)
+    step, high, left, top = min(72.0, (_WIDTH - 60) / len(kept)), 170, 40, 18
+    tallest = max(sums) or 1
+    out = [f'<path class="border" d="M{left} {top + high}h{step * len(kept):.1f}"/>']
+    for place, i in enumerate(kept):
+        x, y = left + step * place, float(top + high)
+        for colour, counts in series:
+            tall = high * counts[i] / tallest
+            y -= tall
+            out.append(f'<rect class="{colour}" x="{x + 1:.1f}" y="{y:.1f}" width="{step - 2:.1f}" height="{tall:.1f}"/>')
+        if sums[i]:
+            out.append(f'<text x="{x + step / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{_grouped(sums[i])}</text>')
+    for away, name in _class_names(edges, far, unit):
+        x = left + step * (far + 0.5 + away)
+        out.append(f'<text x="{x:.1f}" y="{top + high + 15}" text-anchor="middle">{name}</text>')
+    width, height = left + step * len(kept) + left, top + high + 44
+    out.append(f'<text class="axis" x="{left}" y="{height - 6}">{escape(axis)}</text>')
+    return (
+        f'<svg class="histogram" role="img" aria-label="{escape(title)}" viewBox="0 0 {width:.0f} {height}" '
+        f'style="max-width:{width:.0f}px"><title>{escape(title)}</title>{"".join(out)}</svg>'
+    )
+
+
+def _class_names(edges: Sequence[float], far: int, unit: str) -> list[tuple[float, str]]:
+    """What to write under the columns, and how many columns from 0: their numbers, or those of the borders between them."""
+    names, last = [(0.0, "0")], min(far, len(edges))
+    if edges[0] == 1 and edges[-1] == len(edges):
+        texts = [(float(i), f"{i}") for i in range(1, last + 1)] + [(float(far), f"> {last}")] * (far > last)
+    else:
+        texts = [(i + 0.5, f"{_grouped(edges[i - 1] * (100 if unit else 1))}{unit}") for i in range(1, last + 1)]
+    for place, text in texts:
+        names += [(-place, f"−{text}" if text[0] != ">" else f"< −{text[2:]}"), (place, f"+{text}" if text[0] != ">" else text)]
+    return names
+
+
+def _grouped(number: float) -> str:
+    return (f"{number:,.0f}" if number >= 1 and number == round(number) else f"{number:g}").replace(",", "\u202f")

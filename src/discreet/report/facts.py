@@ -12,10 +12,13 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.method import parameters
 from discreet.model.contributions import Floats
+from discreet.model.ptable import PTable
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
 from discreet.plan.run import Run, TableRun
+from discreet.report.attacks import attack_facts
 from discreet.report.loss import loss_facts
+from discreet.report.perturbation import error_facts, perturbation_facts
 from discreet.report.verdict import audit_facts, headline
 from discreet.report.view import MARKS, view
 
@@ -35,17 +38,21 @@ def facts(run: Run) -> dict[str, Any]:
     - ``name``, ``response``, ``kind``, ``decimals``, ``seconds``, ``spanning`` (variable, codes, levels, total);
     - ``verdict``: ``verdict`` (proved, signed, refused or open), ``title``, ``sentence``, ``refusal`` (the
       error's words, if any) and ``exceptions`` (cell, reason, signed_by);
-    - ``counts``: cells, published, primary, secondary, unlisted, equations;
+    - ``counts``: cells, published (as they are), perturbed (shown rounded or with noise; ``sensitive`` those of them that a
+      rule found), primary, secondary (hidden), unlisted, equations;
     - ``rules``: method, what, parameters, ``sensitive`` cells, and those it ``alone`` found;
     - ``methods``: method, what, source, parameters (name, value, unit, meaning);
     - ``history``: method, what, counts, seconds;
     - ``audit``: see :func:`discreet.report.verdict.audit_facts`;
     - ``loss``: see :func:`discreet.report.loss.loss_facts`;
+    - ``perturbation``: see :func:`discreet.report.perturbation.perturbation_facts`; ``errors``: how many numbers were
+      published with which standard error; both null where there is nothing of the kind, or the table is refused;
+    - ``attacks``: for each method that made noise, see :func:`discreet.report.attacks.attack_facts`;
     - ``marks``: what each letter in a view says; ``views``: one a layout, see :func:`discreet.report.view.view`.
 
-    For the data steward, not for publication: which hidden cells are primary is told.  No true value of a hidden cell,
-    no contribution, weight, key or record is in it.  A refused table shows no values at all, as they would give the
-    hidden cells away.
+    For the data steward, not for publication: which hidden cells are primary is told.  No true value of a hidden or
+    perturbed cell, no contribution, weight, key or record is in it.  A refused table shows no values at all, as they would
+    give the hidden cells away.
     """
     return {
         "schema": SCHEMA,
@@ -63,7 +70,10 @@ def _table_facts(run: TableRun) -> dict[str, Any]:
     if run.audit.table is not table:
         raise InputError(f"report of {run.name}", "the audit was made of another table", "audit the table reported here")
     signed = run.published.exceptions if run.published is not None else ()
-    shown = _shown(table, run.published) if run.published is not None else None
+    shown = errors = costs = None
+    if run.published is not None:
+        shown, costs = _released(table, run.published, "value"), run.perturbation
+        errors = error_facts(shown, _released(table, run.published, "error"))
     decimals = table.decimals if run.published is None else run.published.decimals
     verdict = headline(run)
     return {
@@ -77,8 +87,10 @@ def _table_facts(run: TableRun) -> dict[str, Any]:
         "counts": {
             "cells": table.cells,
             "published": int((~table.unknown).sum()),
-            "primary": int(table.primary.sum()),
-            "secondary": int(table.secondary.sum()),
+            "perturbed": int(table.perturbed.sum()),
+            "sensitive": int((table.perturbed & table.primary).sum()),
+            "primary": int((table.primary & table.suppressed).sum()),
+            "secondary": int((table.secondary & table.suppressed).sum()),
             "unlisted": int((~table.listed & ~table.suppressed).sum()),
             "equations": int(table.equations.shape[0]),
         },
@@ -87,17 +99,20 @@ def _table_facts(run: TableRun) -> dict[str, Any]:
         "history": [_step(step.method, step.what, step.counts, step.seconds) for step in table.history],
         "audit": audit_facts(run.audit),
         "loss": loss_facts(table, run.loss),
+        "perturbation": None if costs is None else perturbation_facts(costs),
+        "errors": errors,
+        "attacks": _attacks(run),
         "marks": MARKS,
         "views": [view(table, layout, shown, decimals) for layout in table.layouts],
     }
 
 
-def _shown(table: Table, published: PublishedTable) -> Floats:
-    """The value of each cell as the release shows it, NaN for every other one."""
-    shown = np.full(table.cells, np.nan)
-    for layout, released in zip(table.layouts, published.layouts, strict=True):
-        shown[layout.cell[table.listed[layout.cell]]] = released.value
-    return shown
+def _released(table: Table, published: PublishedTable, what: str) -> Floats:
+    """The value (or standard error) of each cell as the release shows it, NaN for every other one."""
+    released = np.full(table.cells, np.nan)
+    for layout, lines in zip(table.layouts, published.layouts, strict=True):
+        released[layout.cell[table.listed[layout.cell]]] = getattr(lines, what)
+    return released
 
 
 def _signature(table: Table, exception: Exemption) -> dict[str, str]:
@@ -124,7 +139,8 @@ def _rules(table: Table) -> list[dict[str, Any]]:
 
 
 def _method(method: Any) -> dict[str, Any]:
-    """What a method is and was asked to do; lists of entries, such as a-priori statuses, are counted, not shown."""
+    """What a method is and was asked to do; lists of entries, such as a-priori statuses, and p-tables are
+    counted, not shown."""
     kind = type(method)
     known = parameters(kind) if dataclasses.is_dataclass(kind) else ()
     return {
@@ -138,6 +154,13 @@ def _method(method: Any) -> dict[str, Any]:
     }
 
 
+def _attacks(run: TableRun) -> list[dict[str, Any]]:
+    """What attacks on made-up cells learn from each method that perturbed cells of the table."""
+    used = {step.method for step in run.table.history if step.what == "perturbation"}
+    told = [attack_facts(method) for method in run.methods if getattr(method, "NAME", "") in used]
+    return [facts for facts in told if facts is not None]
+
+
 def _setting(value: Any) -> str:
     if value is None:
         return "none"
@@ -147,9 +170,17 @@ def _setting(value: Any) -> str:
         return f"{value:.12g}"
     if isinstance(value, tuple | list) and all(isinstance(item, str | int | float) for item in value) and len(value) <= 8:
         return ", ".join(_setting(item) for item in value) or "none"
+    if isinstance(value, tuple | list) and all(_short(item) for item in value) and len(value) <= 8:
+        return ", ".join(f"({_setting(item)})" for item in value)
     if isinstance(value, tuple | list | Mapping):
         return f"{len(value)} entries"
+    if isinstance(value, PTable):
+        return f"p-table: {len(value.probability)} lines, changes up to {value.largest:g}"
     return str(value) if isinstance(value, str) else type(value).__name__
+
+
+def _short(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) <= 4 and all(isinstance(item, int | float) for item in value)
 
 
 def _step(method: str, what: str, counts: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from html import escape
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.report.charts import bar, heat_map, histogram
+from discreet.report.attacks import attack_chart
+from discreet.report.charts import bar, deviations, heat_map, histogram
 from discreet.report.verdict import grouped
 
 __all__ = ["picture", "render"]
@@ -33,7 +35,11 @@ def render(facts: Mapping[str, Any]) -> str:
         "told": lambda share: "not told" if share is None else f"{grouped(share)} %",
         "settings": _settings,
         "map_title": _map_title,
+        "about": _about,
+        "attack_chart": attack_chart,
         "bar": bar,
+        "deviations": deviations,
+        "groups_of": _groups_of,
         "heat_map": heat_map,
         "histogram": histogram,
         "pivot": _pivot,
@@ -52,7 +58,8 @@ def picture(facts: Mapping[str, Any], table: int = 0) -> str:
     width, height = (int(number) for number in chart[start : chart.index('"', start)].split())
     legend = " ".join(
         f'<tspan dx="12" class="{name}">■</tspan> {grouped(counts[key])} {key}'
-        for name, key in (("open", "published"), ("primary", "primary"), ("secondary", "secondary"))
+        for name, key in (("open", "published"), ("perturbed", "perturbed"), ("primary", "primary"), ("secondary", "secondary"))
+        if key != "perturbed" or counts[key]
     )
     top, margin = 92, 24
     full = (max(width, 520) + 2 * margin, height + top + margin)
@@ -70,7 +77,7 @@ _PICTURE_STYLE = (
     ".card{fill:#fff;stroke:#d9dde0}.title{font-size:24px;font-weight:600;fill:#1f6f5c}"
     ".title.signed{fill:#8a5a00}.title.refused{fill:#a3241f}.line{font-size:13px;fill:#5b6772}"
     "text{font-size:10px;fill:#5b6772}.axis{font-size:11px;font-weight:600;fill:#1d2730}.open{fill:#dde3e7}"
-    ".secondary{fill:#5b9bd0}.primary{fill:#c4511f}.unlisted{fill:#b9b3c9}.border{stroke:#5b6772;stroke-width:.7;fill:none;opacity:.55}"
+    ".perturbed{fill:#86c3b0}.secondary{fill:#5b9bd0}.primary{fill:#c4511f}.unlisted{fill:#b9b3c9}.border{stroke:#5b6772;stroke-width:.7;fill:none;opacity:.55}"
 )
 
 
@@ -81,15 +88,36 @@ def _title(table: Mapping[str, Any]) -> str:
 def _map_title(table: Mapping[str, Any], view: Mapping[str, Any]) -> str:
     across = f" by {view['columns']['variable']}" if view["columns"] else ""
     marks = view["slices"][0]["marks"]
-    many = {letter: grouped(marks.count(letter)) for letter in "ops"}
+    many = {letter: grouped(marks.count(letter)) for letter in "rps"}
+    perturbed = f", {many['r']} of them rounded or with noise" if "r" in marks else ""
+    published = grouped(marks.count("o") + marks.count("r"))
     return (
         f"Map of {table['response']}, {view['rows']['variable']}{across}: "
-        f"{many['o']} cells published, {many['p']} primary and {many['s']} secondary suppressions"
+        f"{published} cells published{perturbed}, {many['p']} primary and {many['s']} secondary suppressions"
     )
 
 
 def _percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def _about(number: float | None, unit: str = "") -> str:
+    """A figure that was rounded to what may be told of it, ``unit`` %: times 100."""
+    if number is None:
+        return "not told"
+    size = number * (100 if unit else 1)
+    decimals = len(f"{Decimal(f'{size:.10g}'):f}".partition(".")[2])
+    return grouped(size, decimals) + (f" {unit}" if unit else "")
+
+
+def _groups_of(loss: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The groups of a perturbation loss with their names."""
+    levels = [
+        (f"{name}: {'total' if group['level'] == 0 else 'level ' + str(group['level'])}", group)
+        for name, groups in loss["levels"].items()
+        for group in groups
+    ]
+    return [("all cells", loss["total"]), *levels]
 
 
 def _settings(method: Mapping[str, Any]) -> str:
@@ -127,6 +155,6 @@ def _heading(scope: str, axis: Mapping[str, Any], at: int, *, labelled: bool) ->
 
 
 def _cell(mark: str, value: float | None, decimals: int) -> str:
-    if mark == "o":
-        return f"<td>{'·' if value is None else grouped(value, decimals)}</td>"
+    if mark in ("o", "r"):
+        return f"<td{' class=r' if mark == 'r' else ''}>{'·' if value is None else grouped(value, decimals)}</td>"
     return {"p": "<td class=p>P</td>", "s": "<td class=s>S</td>", "n": "<td class=n></td>", ".": "<td class=e>–</td>"}[mark]

@@ -32,10 +32,15 @@ def headline(run: TableRun) -> dict[str, str]:
         title = f"Published with {_count(len(run.published.exceptions), 'signed exception')}"
         found = f"The audit found {_count(findings, 'demand')} not met; the data steward signed for each cell concerned"
         words = "signed", title, f"{found}, with the reasons below. Everything else is proved."
-    elif hidden:
+    elif table.judged.any():
         every = "The one suppressed cell" if hidden == 1 else f"Every one of the {grouped(hidden)} suppressed cells"
         proof = "The proof looked at all published numbers together and shares no code with the protection."
-        words = "proved", "Proved safe", f"{every} {_standard(table)}. {proof}"
+        kept = f"{every} {_standard(table)}. " if hidden else ""
+        words = "proved", "Proved safe", f"{kept}{_perturbed_standard(table)}{proof}"
+    elif table.perturbed.any():
+        every = f"{_count(int(table.perturbed.sum()), 'number')} shown rounded or with noise"
+        asked = "The plan asks that only sensitive cells among them stay unknown, and no rule found one"
+        words = "open", "Nothing had to be proved", f"The table has {every}. {asked}; nothing was proved of the others."
     else:
         found = f"No rule found any of the {grouped(table.cells)} cells sensitive; the table is published whole."
         words = "open", "Nothing had to be hidden", found
@@ -50,6 +55,21 @@ def _standard(table: Table) -> str:
     if know.insiders == "pairs":
         out += ", alone or together with the only other one in it"
     return out
+
+
+def _perturbed_standard(table: Table) -> str:
+    """What was proved of the cells that are shown rounded or with noise."""
+    judged = table.perturbed & table.judged
+    if not judged.any():
+        return "No other cell shown rounded or with noise was asked about. " if table.perturbed.any() else ""
+    sensitive = int((judged & table.primary).sum())
+    many = f"{_count(int(judged.sum()), 'cell')} shown rounded or with noise"
+    out = f"Of the {many}, nobody can work out an exact value from all that is published. "
+    if table.intruder.perturbed == "sensitive":
+        out = f"Of the {_count(sensitive, 'sensitive cell')} shown rounded or with noise, nobody can work out an exact value. "
+    if sensitive and table.intruder.levels:
+        out += f"The sensitive among them ({grouped(sensitive)}) stay as uncertain as their rules demand. "
+    return out + "Estimates remain possible: that is what such numbers are for. "
 
 
 def _count(number: int, noun: str) -> str:
@@ -97,8 +117,11 @@ def _questions(audit: Audit) -> list[dict[str, Any]]:
         held = many - wrong - not_proved
         return {"question": question, "asked": many, "held": held, "failed": wrong, "not_proved": not_proved}
 
+    noise = [
+        answer("Do numbers with noise estimate a sensitive cell too closely?", "estimates checked", ("estimates failed",), None)
+    ]
     return [
-        answer("Is a hidden cell known more closely than allowed?", "suppressed", ("too narrow", "exact"), "not proved"),
+        *_of_cells(audit),
         answer(
             "Can somebody who knows one hidden cell work out another?",
             "insider pairs checked",
@@ -106,7 +129,24 @@ def _questions(audit: Audit) -> list[dict[str, Any]]:
             "insider pairs not proved",
         ),
         answer("Does a sum of hidden cells fail a rule?", "unions checked", ("unions failed",), None),
+        *(noise if audit.counts["estimates checked"] else []),
     ]
+
+
+def _of_cells(audit: Audit) -> list[dict[str, Any]]:
+    """The questions about single cells, one for those that are hidden and one for those that show another number."""
+    perturbed = audit.table.perturbed[audit.cell]
+    asked = [("Is a hidden cell known more closely than allowed?", ~perturbed)]
+    if perturbed.any():
+        asked.append(("Is a cell shown rounded or with noise known exactly, or more closely than its rule allows?", perturbed))
+    out = []
+    for question, among in asked:
+        verdict = audit.verdict[among]
+        counts = {"held": "safe", "not_proved": "not proved"}
+        answers = {name: int((verdict == word).sum()) for name, word in counts.items()}
+        failed = len(verdict) - answers["held"] - answers["not_proved"]
+        out.append({"question": question, "asked": len(verdict), "failed": failed} | answers)
+    return out
 
 
 def _findings(table: Table, findings: tuple[Finding, ...]) -> dict[str, Any]:
@@ -134,6 +174,8 @@ def _words(table: Table, finding: Finding) -> str:
         return f"{cell} can be worked out exactly."
     if finding.kind == "too narrow":
         return f"{cell} can be worked out more closely than its rule allows."
+    if finding.kind == "estimate":
+        return f"{cell} can be estimated more closely than its rule allows, from numbers with noise."
     return f"{cell or together + more}: the proof could not be completed, so it counts as not safe."
 
 
@@ -167,6 +209,11 @@ def _assumptions(table: Table) -> list[str]:
     )
     if know.unions:
         out.append("Sums of hidden cells that follow from a published total must pass the sensitivity rules themselves.")
+    if table.perturbed.any():
+        out.append(
+            "The method behind each number shown rounded or with noise is known with all its settings but the keys, "
+            "and so are the bounds that it gives; keys and secret are not."
+        )
     if table.knowledge:
         facts = sum(len(knowledge.what) for knowledge in table.knowledge)
         out.append(f"Further published facts were counted in: {grouped(facts)} (percentages, header totals and the like).")
@@ -182,6 +229,15 @@ def _blind_spots(table: Table) -> list[str]:
         "Wrong input: the proof is about the records, holdings and hierarchies as they were given.",
         "Records of persons or firms that are recognised from an open cell that no rule was asked about.",
     ]
+    if table.perturbed.any():
+        out.append("Averages and differences over other tables that carry noise of the same keys.")
+        out.append(
+            "How likely a value is: of rounding and noise the proof counts what is possible, within the bounds they give."
+        )
+        if table.intruder.perturbed == "sensitive":
+            out.append(
+                "Cells shown rounded or with noise that no rule found sensitive: the plan does not ask for their protection."
+            )
     if table.intruder.insiders == "none":
         out.append("Contributors who subtract their own figures: the plan switched this off.")
     if table.intruder.insiders == "singletons":

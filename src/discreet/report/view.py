@@ -18,6 +18,7 @@ __all__ = ["MARKS", "marks", "view"]
 
 MARKS = {
     "o": "published",
+    "r": "published rounded or with noise",
     "p": "primary: sensitive in itself",
     "s": "secondary: hidden to protect others",
     "n": "not listed: left out of the release by choice",
@@ -25,6 +26,7 @@ MARKS = {
 }
 """What each letter of ``marks`` says."""
 
+_SHOWN = ("o", "r")
 _MOST_CELLS = 20_000
 _MOST_COLUMNS = 400
 _MOST_IN_SLICES = 60_000
@@ -66,9 +68,9 @@ def view(table: Table, layout: Layout, shown: Floats | None, decimals: int) -> d
 
     Of the first two spanning variables the one with more codes makes the rows.  A slice holds for one choice of codes of
     the other variables (``codes``; the first slice has their totals) ``marks``, one letter of :data:`MARKS` a cell, row
-    by row, and ``values``, a number for each published cell and null for every other one.  ``shown`` has the value of
-    each cell that the release shows, with its ``decimals``; None leaves all values out.  ``cut`` says in words what was
-    too much to show.
+    by row, and ``values``, a number for each published cell, perturbed or not, and null for every other one.  ``shown`` has
+    the value of each cell that the release shows, with its ``decimals``; None leaves all values out.  ``cut`` says in words
+    what was too much to show.
     """
     axes = [
         _Axis(name, hierarchy, np.unique(layout.codes[:, v]).astype(np.int64))
@@ -147,7 +149,10 @@ def _slice(cells: Integers, mark: list[str], shown: Floats | None, decimals: int
     if shown is None:
         return {"marks": letters, "values": None}
     pairs = zip(letters, shown[cells], strict=True)
-    return {"marks": letters, "values": [_number(float(value), decimals) if letter == "o" else None for letter, value in pairs]}
+    return {
+        "marks": letters,
+        "values": [_number(float(value), decimals) if letter in _SHOWN else None for letter, value in pairs],
+    }
 
 
 def _number(value: float, decimals: int) -> int | float:
@@ -157,5 +162,5 @@ def _number(value: float, decimals: int) -> int | float:
 def marks(table: Table) -> list[str]:
     """The letter of each cell, see :data:`MARKS`."""
     letter = {Status.OPEN: "o", Status.SECONDARY: "s", Status.PRIMARY: "p"}
-    pairs = zip(table.status, table.listed, strict=True)
-    return [letter[Status(int(status))] if listed or status else "n" for status, listed in pairs]
+    cells = zip(table.status.tolist(), table.listed.tolist(), table.perturbed.tolist(), strict=True)
+    return ["r" if told else letter[Status(status)] if listed or status else "n" for status, listed, told in cells]

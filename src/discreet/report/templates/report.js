@@ -1,7 +1,7 @@
 "use strict";
 const LETTER = { p: "P", s: "S", n: "", ".": "–" };
-const CLASS = { p: "p", s: "s", n: "n", ".": "e", o: "" };
-const WORD = { p: "primary", s: "secondary", n: "not listed", e: "no such cell", "": "open" };
+const CLASS = { p: "p", s: "s", r: "r", n: "n", ".": "e", o: "" };
+const WORD = { p: "primary", s: "secondary", r: "rounded or with noise", n: "not listed", e: "no such cell", "": "open" };
 
 function grouped(number, decimals) {
   const [whole, rest] = Math.abs(number).toFixed(decimals).split(".");
@@ -42,7 +42,7 @@ function start(view) {
       const value = slice && slice.values ? slice.values[at] : null;
       const cell = row.cells[x + 1];
       cell.className = CLASS[marks[at]];
-      cell.textContent = marks[at] === "o" ? (value === null ? "·" : grouped(value, decimals)) : LETTER[marks[at]];
+      cell.textContent = "or".includes(marks[at]) ? (value === null ? "·" : grouped(value, decimals)) : LETTER[marks[at]];
     }));
     map.querySelectorAll("path[data-mark]").forEach((path) => path.setAttribute("d", runs(marks, head.length, path.dataset.mark)));
   }
@@ -50,7 +50,7 @@ function start(view) {
   function fold() {
     const deepest = levels.elements.rows ? Number(levels.elements.rows.value) : Infinity;
     const widest = levels.elements.columns ? Number(levels.elements.columns.value) : Infinity;
-    const only = levels.elements.hidden.checked;
+    const only = levels.elements.hidden?.checked;
     for (const row of rows) {
       row.hidden = Number(row.dataset.l) > deepest || (only && !row.querySelector("td.p, td.s"));
     }
