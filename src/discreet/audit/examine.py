@@ -13,6 +13,7 @@ from discreet.audit.intervals import Clock, Reach, intervals, whole_intervals
 from discreet.audit.result import VERDICTS, Audit
 from discreet.audit.system import SHORT, Component, system
 from discreet.audit.unions import union_findings
+from discreet.audit.whole import seek_whole_tables
 from discreet.errors import InputError
 from discreet.model.contributions import Floats
 from discreet.model.finding import Finding
@@ -105,8 +106,13 @@ def _reach(table: Table, component: Component, seen: _Seen, clock: Clock) -> Rea
     every = np.ones(len(component.cells), bool)
     need = np.maximum(np.maximum(up, down), width)
     integer = bool(table.intruder.integer)
-    reach = intervals(component, every, clock, need=need, whole=integer)
-    whole = whole_intervals(component, reach, every, clock, need=need) if integer else None
+    enough = (table.perturbed & ~table.primary)[component.cells]
+    reach = intervals(component, every, clock, need=need, whole=integer, enough=enough)
+    whole = None
+    if integer:
+        if enough.any():
+            seek_whole_tables(component, reach, ~enough | (reach.moves(True) < need), clock)
+        whole = whole_intervals(component, reach, every, clock, need=need, enough=enough)
     seen.take(component, reach, whole)
     return reach
 

@@ -56,12 +56,16 @@ def insider_pairs(
 ) -> Pairs:
     """Which insiders know a target cell to within less than ``width`` (in the component's units)."""
     groups, names = _inside(component, insiders)
-    goals = np.flatnonzero(targets)
     pairs = Pairs(checked=0, failed=[], undecided=[])
-    if not goals.size or not groups:
+    if not targets.any() or not groups:
+        return pairs
+    pairs.checked = sum(
+        int(targets.sum() - targets[group].sum()) * len(name) for group, name in zip(groups, names, strict=True)
+    )
+    goals = np.flatnonzero(targets & ~_unseen(component, groups))
+    if not goals.size:
         return pairs
     search = _Search(component, goals, width, groups, clock, whole)
-    pairs.checked = sum(int(search.waiting[:, g].sum()) * len(names[g]) for g in range(len(groups)))
     if component.matrix.shape[0]:
         search.run()
     else:
@@ -82,6 +86,18 @@ def _inside(component: Component, insiders: Sequence[Integers]) -> tuple[list[In
         if here.size:
             same.setdefault(tuple(sorted(here.tolist())), []).append(name)
     return [np.array(group) for group in same], list(same.values())
+
+
+def _unseen(component: Component, groups: Sequence[Integers]) -> NDArray[np.bool_]:
+    """Cells that rise by themselves, or with cells of which no insider knows any: of these nobody else learns anything."""
+    known = np.zeros(len(component.cells), bool)
+    known[np.concatenate(groups)] = True
+    unseen = np.zeros(len(known), bool)
+    met = component.lifts @ known.astype(float)
+    unseen[component.lifts[np.flatnonzero(met == 0)].indices] = True
+    single = component.lifts[np.flatnonzero(met == 1)].indices
+    unseen[single[known[single]]] = True
+    return unseen
 
 
 class _Search:
@@ -112,6 +128,7 @@ class _Search:
 
     def run(self) -> None:
         """Settle every pair."""
+        self._lift()
         for turn in range(_TURNS):
             left = [target for target in self.order.tolist() if self.waiting[self.row_of[target]].any()]
             while len(left) >= _FEW and not self.clock.over:
@@ -128,6 +145,16 @@ class _Search:
                 self.waiting[row, group] = False
 
     # ---------------------------------------------------------------- directions
+
+    def _lift(self) -> None:
+        """Settle what the component's lifts prove: whoever knows none of the cells that rise together knows none of them."""
+        raised = self.component.lifts
+        told = sparse.csc_array(self.knows @ raised.T)
+        for number in range(raised.shape[0]):
+            rows = self.row_of[raised.indices[raised.indptr[number] : raised.indptr[number + 1]]]
+            blind = np.ones(len(self.groups), bool)
+            blind[told.indices[told.indptr[number] : told.indptr[number + 1]]] = False
+            self.waiting[np.ix_(rows[rows >= 0], blind)] = False
 
     def _together(self, targets: list[int], *, again: bool) -> list[int]:
         """Move many targets at once, no two of them in one relation; returns the targets not taken up.

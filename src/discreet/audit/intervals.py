@@ -20,6 +20,9 @@ CLOSE = 1e-9
 NOISE = 1e-6
 """A whole number may be off by this share of a step in the solver's arithmetic."""
 
+FAR = 4.0
+"""Cells that are moved a little go at most so many times as far as needed."""
+
 FEW, WORTH = 10, 3
 """So many cells are moved together at least, and as long as it takes so many more of them to their ends."""
 
@@ -81,6 +84,10 @@ class Reach:
             proved=np.zeros(size, bool),
         )
 
+    def moves(self, whole: bool) -> Floats:
+        """How far each cell is seen to move in all, in tables of ``whole`` numbers or in any."""
+        return self.whole_high - self.whole_low if whole else self.seen_high - self.seen_low
+
     def witness(self, component: Component, table: Floats, *, whole: bool) -> bool:
         """Take a table into account if it agrees with the release; its whole neighbour too, where that matters."""
         margin = component.margin(table)
@@ -94,28 +101,104 @@ class Reach:
         return bool(np.isfinite(margin))
 
 
-def intervals(component: Component, targets: NDArray[np.bool_], clock: Clock, *, need: Floats, whole: bool = False) -> Reach:
+def intervals(
+    component: Component,
+    targets: NDArray[np.bool_],
+    clock: Clock,
+    *,
+    need: Floats,
+    whole: bool = False,
+    enough: NDArray[np.bool_] | None = None,
+) -> Reach:
     """The reach of each target cell over real numbers, and with ``whole`` the whole tables met on the way.
 
     ``need`` (in the component's units) how far a cell without end must be shown to move.  An end is taken over
-    without a solve where a checked table already touches a bound that follows from a single relation.
+    without a solve where a checked table already touches a bound that follows from a single relation.  Of the cells that have
+    ``enough`` once they are seen to move by ``need`` in all, no ends are looked for as soon as they do.
     """
     reach = Reach.of(component)
     if not component.matrix.shape[0]:
-        far = 2 * need + component.step
+        far = _far(component, need)
         for table in (np.minimum(component.upper, far), np.maximum(component.lower, -far)):
             reach.witness(component, table, whole=whole)
         reach.low, reach.high = component.lower.copy(), component.upper.copy()
         reach.proved[:] = True
         return reach
+    if component.lifts.shape[0]:
+        _lift_all(component, reach, need=need, whole=whole)
+    lenient = targets & (np.zeros(len(targets), bool) if enough is None else enough)
+    if lenient.sum() >= FEW:
+        stir(component, reach, lenient, clock, need=need, whole=whole)
     program = WarmProgram(program_of(component), duals=False)
-    for sign in (1, -1):
-        _shake(component, program, reach, targets, sign, clock, whole)
-    order = component.near_order()
+    if (targets & ~lenient).any():
+        _shake_both(component, program, reach, targets, clock, need=need, whole=whole)
+    order, far = component.near_order(), _far(component, need)
     for target in order[targets[order]].tolist():
-        ends = [_end(component, program, reach, target, sign, clock, float(need[target]), whole) for sign in (1, -1)]
+        if lenient[target] and reach.moves(whole)[target] >= need[target]:
+            reach.proved[target] = True
+            continue
+        ends = [_end(component, program, reach, target, sign, clock, far, whole) for sign in (1, -1)]
         reach.proved[target] = all(ends)
     return reach
+
+
+def _lift_all(component: Component, reach: Reach, *, need: Floats, whole: bool) -> None:
+    """Move everything that lifts hold up together, and then down as far as the lowest cell of each lift goes."""
+    raised = component.lifts
+    above = np.bincount(raised.indices, minlength=raised.shape[1]).astype(float)
+    reach.witness(component, above * float(_far(component, need).max()), whole=whole)
+    lowest = np.where((above == 1) & np.isfinite(component.lower), component.lower, 0.0)
+    reach.witness(component, raised.T @ (raised @ lowest), whole=whole)
+
+
+def stir(component: Component, reach: Reach, targets: NDArray[np.bool_], clock: Clock, *, need: Floats, whole: bool) -> None:
+    """Move many targets a little, in directions drawn for each, as long as that shows more of them to move as far as needed.
+
+    No cell goes further than a few times what is needed, so that cells without end need no program of their own.
+    """
+    chance, idle = np.random.default_rng(1), 0
+    far = FAR * np.maximum(need, component.step)
+    lower, upper = np.maximum(component.lower, -far), np.minimum(component.upper, far)
+    program = WarmProgram(dataclasses.replace(program_of(component), lower=lower, upper=upper), duals=False)
+    left = targets & (reach.moves(whole) < need)
+    while left.any() and idle < 3 and not clock.over:
+        room = np.where(chance.random(len(left)) < 0.5, 1.0, -1.0)
+        room = np.where(upper <= 0, -1.0, np.where(lower >= 0, 1.0, room))
+        program.set_cost(np.where(left, -room * (1 + chance.random(len(left))), 0.0))
+        clock.solves += 1
+        outcome = program.solve(time_limit=clock.left())
+        if not outcome.optimal or outcome.x is None:
+            return
+        reach.witness(component, np.clip(outcome.x, lower, upper), whole=whole)
+        still = targets & (reach.moves(whole) < need)
+        idle = 0 if left.sum() - still.sum() >= WORTH else idle + 1
+        left = still
+
+
+def _shake_both(
+    component: Component,
+    program: WarmProgram,
+    reach: Reach,
+    targets: NDArray[np.bool_],
+    clock: Clock,
+    *,
+    need: Floats,
+    whole: bool,
+) -> None:
+    """Move all cells up together, then down; those with one end only go as far as they must be shown to move."""
+    endless, far = np.isinf(reach.low) & np.isinf(reach.high), _far(component, need)
+    half = targets & ~endless & (np.isinf(reach.low) | np.isinf(reach.high))
+    if half.any():
+        lower = np.where(half, np.maximum(component.lower, -far), component.lower)
+        upper = np.where(half, np.minimum(component.upper, far), component.upper)
+        program = WarmProgram(dataclasses.replace(program_of(component), lower=lower, upper=upper), duals=False)
+    for sign in (1, -1):
+        _shake(component, program, reach, targets & ~endless, sign, clock, whole, far)
+
+
+def _far(component: Component, need: Floats) -> Floats:
+    """How far a cell without end is shown to move: that says enough."""
+    return 2 * need + component.step
 
 
 def _shake(
@@ -126,12 +209,13 @@ def _shake(
     sign: int,
     clock: Clock,
     whole: bool,
+    far: Floats,
 ) -> None:
     """Move all cells whose bound no checked table touches yet, together, while that takes some more of them there."""
     size, missing = len(targets), np.inf
     while not clock.over:
-        bound = reach.high if sign > 0 else reach.low
-        left = targets & np.isfinite(bound) & ~_touches(reach, slice(None), sign)
+        bound = _goal(reach, sign, far)
+        left = targets & ~_touches(reach, slice(None), sign, far)
         if left.sum() < FEW or left.sum() > missing - WORTH:
             return
         missing = float(left.sum())
@@ -145,17 +229,23 @@ def _shake(
         reach.witness(component, np.clip(outcome.x, component.lower, component.upper), whole=whole)
 
 
-def _touches(reach: Reach, cells: int | slice, sign: int) -> NDArray[np.bool_]:
-    """Whether a checked table already goes as far as any can."""
-    bound, seen = (reach.high, reach.seen_high) if sign > 0 else (reach.low, reach.seen_low)
-    return np.asarray(sign * (bound[cells] - seen[cells]) <= CLOSE * np.maximum(1.0, np.abs(seen[cells])))
+def _goal(reach: Reach, sign: int, far: Floats, cells: int | slice = slice(None)) -> Floats:
+    """The end of each cell, or how far it is to be shown to move where it has none."""
+    bound = (reach.high if sign > 0 else reach.low)[cells]
+    return np.where(np.isinf(bound), sign * far[cells], bound)
+
+
+def _touches(reach: Reach, cells: int | slice, sign: int, far: Floats) -> NDArray[np.bool_]:
+    """Whether a checked table already goes as far as any can, or far enough where there is no end."""
+    bound, seen = _goal(reach, sign, far, cells), (reach.seen_high if sign > 0 else reach.seen_low)[cells]
+    return np.asarray(sign * (bound - seen) <= CLOSE * np.maximum(1.0, np.abs(seen)))
 
 
 def _end(
-    component: Component, program: WarmProgram, reach: Reach, target: int, sign: int, clock: Clock, need: float, whole: bool
+    component: Component, program: WarmProgram, reach: Reach, target: int, sign: int, clock: Clock, far: Floats, whole: bool
 ) -> bool:
     """Find one end of one interval; false where it could not be proved."""
-    if _touches(reach, target, sign):
+    if _touches(reach, target, sign, far):
         return True
     if clock.over:
         return False
@@ -168,7 +258,7 @@ def _end(
         bound[target] = max(end, seen[target]) if sign > 0 else min(end, seen[target])
         return True
     if outcome.status == "unbounded" and outcome.ray is not None and outcome.ray[target] * sign > 0:
-        table = outcome.ray * (max(2 * need, 1.0) / abs(outcome.ray[target]))
+        table = outcome.ray * (max(far[target], 1.0) / abs(outcome.ray[target]))
         return reach.witness(component, table, whole=whole) and bool(np.isinf(bound[target]))
     return False
 
@@ -179,18 +269,31 @@ def program_of(component: Component) -> Program:
     return Program(cost, component.matrix, component.low, component.high, component.lower, component.upper)
 
 
-def whole_intervals(component: Component, reach: Reach, targets: NDArray[np.bool_], clock: Clock, *, need: Floats) -> Reach:
+def whole_intervals(
+    component: Component,
+    reach: Reach,
+    targets: NDArray[np.bool_],
+    clock: Clock,
+    *,
+    need: Floats,
+    enough: NDArray[np.bool_] | None = None,
+) -> Reach:
     """The reach over whole numbers (multiples of the component's step), starting from the one over real numbers.
 
-    An end is solved again only where no checked whole table touches it yet.
+    An end is solved again only where no checked whole table touches it yet, and for cells with ``enough`` only as long as they
+    are not seen to move by ``need``.
     """
     step = component.step
     exact = Reach.of(component)
     exact.low, exact.high = np.ceil(reach.low / step - NOISE) * step, np.floor(reach.high / step + NOISE) * step
     exact.seen_low, exact.seen_high = reach.whole_low.copy(), reach.whole_high.copy()
     exact.proved = reach.proved.copy()
+    if not component.matrix.shape[0]:
+        return exact
     for target in np.flatnonzero(targets).tolist():
         for sign in (1, -1):
+            if enough is not None and enough[target] and exact.moves(False)[target] >= need[target]:
+                continue
             bound, seen = (exact.high, exact.seen_high) if sign > 0 else (exact.low, exact.seen_low)
             if sign * (bound[target] - seen[target]) < step / 2:
                 continue

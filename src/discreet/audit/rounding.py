@@ -275,4 +275,5 @@ def _components(
             scale=1.0,
             allowed=TOLERANCE * unit,
             step=unit,
+            lifts=sparse.csr_array((0, len(cells))),
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from discreet.audit.lifts import lifts
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Table
 
@@ -31,7 +32,10 @@ MARGIN = 1e3
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Component:
-    """Hidden cells that hang together, in units of ``scale``; arrays over its ``cells`` or over its rows."""
+    """Hidden cells that hang together, in units of ``scale``; arrays over its ``cells`` or over its rows.
+
+    ``lifts`` sets of cells that can be moved up together by any amount, shape (sets, cells).
+    """
 
     cells: Integers
     matrix: sparse.csr_array
@@ -42,6 +46,7 @@ class Component:
     scale: float
     allowed: float
     step: float
+    lifts: sparse.csr_array
 
     def off(self, deviation: Floats) -> float:
         """How far this table misses the published relations and bounds, all misses added up."""
@@ -142,13 +147,23 @@ def _split(
     lower, upper = np.minimum(below - table.value, 0), np.maximum(above - table.value, 0)
     known = ~unknown | ((lower == 0) & (upper == 0))
     known = _derive(equalities, lower, upper, known)
+    relations = sparse.csr_array(sparse.vstack([equalities, inexact]))
+    lifted = _lifts(table, relations, ~known, upper)
     free = np.flatnonzero(~known)
     matrix = sparse.csr_array(sparse.vstack([equalities[:, free], inexact[:, free]]))
     matrix.eliminate_zeros()
     row_low = np.concatenate([np.zeros(equalities.shape[0]), low])
     row_high = np.concatenate([np.zeros(equalities.shape[0]), high])
-    components = tuple(_components(table, free, matrix, row_low, row_high, lower[free], upper[free]))
+    components = tuple(_components(table, free, matrix, row_low, row_high, lower[free], upper[free], lifted[:, free]))
     return System(known=known, components=components, equalities=equalities)
+
+
+def _lifts(table: Table, relations: sparse.csr_array, unknown: NDArray[np.bool_], upper: Floats) -> sparse.csr_array:
+    """What can be moved up by itself with all totals above it, in tables whose totals carry unbounded noise."""
+    endless = unknown & np.isinf(upper)
+    if not (endless & table.perturbed).any():
+        return sparse.csr_array((0, table.cells))
+    return lifts(relations, table.equations, endless)
 
 
 def _derive(equalities: sparse.csr_array, lower: Floats, upper: Floats, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -177,42 +192,63 @@ def _derive(equalities: sparse.csr_array, lower: Floats, upper: Floats, known: N
 
 
 def _components(
-    table: Table, free: Integers, matrix: sparse.csr_array, low: Floats, high: Floats, lower: Floats, upper: Floats
+    table: Table,
+    free: Integers,
+    matrix: sparse.csr_array,
+    low: Floats,
+    high: Floats,
+    lower: Floats,
+    upper: Floats,
+    lifted: sparse.csr_array,
 ) -> list[Component]:
     if not free.size:
         return []
     _, label = connected_components(graph(matrix), directed=False)
-    exactness = table.exactness()[free]
     of_cell, of_row = label[: len(free)], label[len(free) :]
     held = np.diff(matrix.indptr) > 0
     cells_by, rows_by = _by_label(of_cell), _by_label(np.where(held, of_row, -1))
+    lifts_by = _by_label(of_cell[lifted.indices[lifted.indptr[:-1]]])
     none = np.zeros(0, np.int64)
     out = []
     for name in dict.fromkeys(of_cell.tolist()):
         columns, lines = cells_by[name], rows_by.get(name, none)
         part = matrix[lines][:, columns]
-        largest = np.ones(len(lines))
-        if len(lines):
-            largest = abs(part).max(axis=1).toarray().ravel()
-            part = sparse.csr_array(part.multiply(1 / largest[:, None]))
-        ends = np.concatenate([lower[columns], upper[columns]])
-        finite = np.abs(ends[np.isfinite(ends)])
-        finest = float(exactness[columns].min())
-        scale = max(finest, float(finite.max(initial=0.0)) * 1e-8)
-        out.append(
-            Component(
-                cells=free[columns],
-                matrix=part,
-                low=low[lines] / largest / scale,
-                high=high[lines] / largest / scale,
-                lower=lower[columns] / scale,
-                upper=upper[columns] / scale,
-                scale=scale,
-                allowed=TOLERANCE * finest / scale,
-                step=table.unit / scale,
-            )
-        )
+        ends = low[lines], high[lines], lower[columns], upper[columns]
+        out.append(_component(table, free[columns], part, *ends, lifted[lifts_by.get(name, none)][:, columns]))
     return out
+
+
+def _component(
+    table: Table,
+    cells: Integers,
+    matrix: sparse.csr_array,
+    low: Floats,
+    high: Floats,
+    lower: Floats,
+    upper: Floats,
+    lifted: sparse.csr_array,
+) -> Component:
+    """One component, each row divided by its largest factor, and all in units that suit its numbers."""
+    largest = np.ones(matrix.shape[0])
+    if len(largest):
+        largest = abs(matrix).max(axis=1).toarray().ravel()
+        matrix = sparse.csr_array(matrix.multiply(1 / largest[:, None]))
+    ends = np.concatenate([lower, upper])
+    finite = np.abs(ends[np.isfinite(ends)])
+    finest = float(table.exactness()[cells].min())
+    scale = max(finest, float(finite.max(initial=0.0)) * 1e-8)
+    return Component(
+        cells=cells,
+        matrix=matrix,
+        low=low / largest / scale,
+        high=high / largest / scale,
+        lower=lower / scale,
+        upper=upper / scale,
+        scale=scale,
+        allowed=TOLERANCE * finest / scale,
+        step=table.unit / scale,
+        lifts=sparse.csr_array(lifted),
+    )
 
 
 def graph(matrix: sparse.csr_array) -> Any:
