@@ -170,6 +170,17 @@ def test_every_cell_shows_its_value_plus_noise_in_the_tables_decimals() -> None:
     assert dict(after.history[-1].counts) == {"perturbed": 4}
 
 
+def test_whoever_knows_the_noise_can_bound_each_value() -> None:
+    table, factors = a_table(), (2.0, 1.5, 1.0)
+    after = LayeredPerturbation(factors=factors, known=True).apply(table)
+    np.testing.assert_allclose(after.shown_high, (after.shown + 0.005) / (1 - 0.08))
+    assert (after.shown_low < table.value).all()
+    assert (table.value < after.shown_high).all()
+    for settings in ({"target": 30}, {"shape": "normal", "low": 0.0}):
+        with pytest.raises(ParameterError, match="have no bound"):
+            LayeredPerturbation(known=True, **settings)
+
+
 def test_cells_of_few_contributors_are_hidden_and_empty_ones_stay_zero() -> None:
     tops = [SIZES, [9.0, 8, 7] + [0] * 9, [0.0] * 12]
     table = a_table([12, 3, 0], tops)

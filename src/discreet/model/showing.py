@@ -12,7 +12,7 @@ from discreet.method import param
 from discreet.model.contributions import Floats
 from discreet.model.table import Table
 
-__all__ = ["need_contributions", "need_keys", "sensitive_cells", "to_show", "within"]
+__all__ = ["known_noise", "need_contributions", "need_keys", "sensitive_cells", "to_show", "within"]
 
 
 def sensitive_cells() -> Any:
@@ -22,6 +22,11 @@ def sensitive_cells() -> Any:
         "cells that are suppressed so far stay hidden, or are shown perturbed and judged by the audit as they are shown",
         choices=("hide", "show"),
     )
+
+
+def known_noise() -> Any:
+    """The parameter that says whether readers know how large the noise can be."""
+    return param(False, "readers know low and high, and the audit takes it that they use the bounds that follow; else secret")
 
 
 def to_show(table: Table, sensitive: str) -> NDArray[np.bool_]:
@@ -52,17 +57,21 @@ def need_keys(table: Table, method: str) -> None:
         )
 
 
-def within(table: Table, shown: Floats, share: float) -> tuple[Floats, Floats]:
+def within(table: Table, shown: Floats, share: float | None) -> tuple[Floats, Floats]:
     """What readers can tell of the value X behind a number Z that is off by at most ``share`` of the contributions' sum.
 
+    Nothing where they do not know the share (None).
     Where no contribution is negative and no weight below 1: Z/(1 + share) ≤ X ≤ Z/(1 − share), and half a unit
     more, as Z is rounded.  Nothing where negative values are possible, or occur in spite of what was declared.
     """
+    nothing = np.full(table.cells, -np.inf), np.full(table.cells, np.inf)
+    if share is None:
+        return nothing
     half, least = table.unit / 2, table.floor()
     low = np.maximum(shown - half, 0.0) / (1 + share)
     high = (shown + half) / (1 - share) if share < 1 else np.full(table.cells, np.inf)
     new = ~np.isnan(shown)
     outside = new & ((low > table.value + half) | (high < table.value - half))
     if outside.any() or (least < 0).any():
-        return np.full(table.cells, -np.inf), np.full(table.cells, np.inf)
+        return nothing
     return low, high

@@ -370,9 +370,9 @@ class Table:
         return {"cells of more than 15 digits, whose last ones are rounded": count} if count else {}
 
     def exactness(self) -> Floats:
-        """The width below which a cell counts as known exactly: a unit of the last published decimal, or a millionth of it."""
+        """The width below which a cell counts as known exactly: a unit of the last published decimal; hidden, a millionth."""
         shown = self.decimals if self.published_decimals is None else self.published_decimals
-        return np.maximum(10.0**-shown, 1e-6 * np.abs(self.value))
+        return np.maximum(10.0**-shown, np.where(self.perturbed, 0.0, 1e-6 * np.abs(self.value)))
 
     def needs(self) -> tuple[Floats, Floats, Floats]:
         """How far up, how far down and how wide the interval of each judged cell must reach (0 for other cells).

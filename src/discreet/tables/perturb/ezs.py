@@ -11,7 +11,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.method import check_params, param
 from discreet.model.noise import Noise, UnitNoise
-from discreet.model.showing import need_contributions, sensitive_cells, to_show, within
+from discreet.model.showing import known_noise, need_contributions, sensitive_cells, to_show, within
 from discreet.model.table import Table
 from discreet.tables.perturb.moments import EzsScheme
 
@@ -33,8 +33,8 @@ class EvansZayatzSlanta:
     squared: exact for units that are nobody's part; for holdings and for balanced noise the largest it can be, as long as no
     contribution is negative.
 
-    Where no contribution is negative and no weight below 1, readers know that X lies between Z/(1 + high) and Z/(1 − high),
-    and the audit knows it too.
+    Where no contribution is negative and no weight below 1, whoever has ``known`` low and high can tell that X lies between
+    Z/(1 + high) and Z/(1 − high); so offices keep them secret.
 
     Guards against: finding a contribution to within less than ``low``, from one cell or from many.
     Does not guard against: estimates that are further off.  Z less the same cell without unit i is (1 + ε_i)·x_i, whoever
@@ -57,6 +57,7 @@ class EvansZayatzSlanta:
         "whether the noise goes up or down: each unit's own, that of its company, or alternating within inner cells",
         choices=("unit", "company", "balanced"),
     )
+    known: bool = known_noise()
     sensitive: str = sensitive_cells()
 
     def __post_init__(self) -> None:
@@ -84,6 +85,6 @@ class EvansZayatzSlanta:
         sums = table.contributions
         show = to_show(table, self.sensitive) & (sums.holdings > 0)
         shown = np.where(show, np.round(table.value + sums.noise, table.decimals) + 0.0, np.nan)
-        low, high = within(table, shown, self.high)
+        low, high = within(table, shown, self.high if self.known else None)
         error = np.sqrt(self.scheme.noise.variance * sums.squares)
         return table.with_shown(self.NAME, shown, low=low, high=high, error=error, seconds=time.perf_counter() - start)

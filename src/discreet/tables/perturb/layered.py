@@ -13,7 +13,7 @@ from discreet.errors import InputError, ParameterError
 from discreet.method import check_params, param
 from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.noise import HALF, Noise, hashed
-from discreet.model.showing import need_contributions, need_keys, to_show
+from discreet.model.showing import known_noise, need_contributions, need_keys, to_show, within
 from discreet.model.table import Bools, Table
 from discreet.tables.perturb.layers import FACTORS, Layers, factors
 from discreet.tables.perturb.moments import LpmScheme, contribution_variances, total_variance
@@ -48,6 +48,9 @@ class LayeredPerturbation:
     for one.  Empty cells stay 0.  In a weighted total each unit's noise is that of its own, unweighted contribution: those for
     whom it stands are not in the file.
 
+    Where no contribution is negative and no weight below 1, whoever has ``known`` low, high and the factors can tell that X
+    lies between Z/(1 + c) and Z/(1 − c), with c = high times the largest factor; so offices keep them secret.
+
     ``hash`` = ``paper`` reproduces the source's numbers from keys h = (id·P) mod 1000: ε at the probability h/1000, ε' at
     ((h + Σh) mod 1000)/1000, α = (h mod 8)/7; the sum is the cell key, which holds it up to 4 million contributors.
     ``paper-centred`` takes (h + 1/2)/1000, which makes the noise 0 on average.  Both are weak: units whose ids end alike share
@@ -57,7 +60,9 @@ class LayeredPerturbation:
     contributors also averages over many tables; with ``target``, estimates of the three largest closer than it says.
     Does not guard against: averages over many pairs of cells, for contributions beyond the consistent ranks, which carry less
     lasting noise or none; subtracting shown cells from their total where a hidden part is large beside their noise, which
-    the audit tells; zeros, as noise vanishes where all contributions are 0, or in the rounding of small numbers.
+    the audit tells; changes of rank, as all signs below a unit that comes or goes turn, so that what the cells say with it and
+    without it of a smaller unit, added up, carries little noise (the attack report counts it); zeros, as noise
+    vanishes where all contributions are 0, or in the rounding of small numbers.
     """
 
     NAME: ClassVar[str] = "lpm"
@@ -86,6 +91,7 @@ class LayeredPerturbation:
         "or all are shown and judged by the audit as they are shown ('show')",
         choices=("hide", "slight", "show"),
     )
+    known: bool = known_noise()
     hash: str = param(
         "keyed",
         "how noise is made from keys: by a cryptographic hash, or as in the source, for reproduction",
@@ -101,6 +107,11 @@ class LayeredPerturbation:
             )
         if self.target is not None and self.factors != (1, 1, 1):
             raise ParameterError("lpm.factors", "are given, and a target to find them for", "leave out one of the two")
+        if self.known and (self.target is not None or epsilon.shape == "normal"):
+            problem = (
+                "is for bounded noise and fixed factors: normal noise, or factors found for a target, have no bound to know"
+            )
+            raise ParameterError("lpm.known", problem, "leave it out, or choose other noise and factors")
         if any(factor != 1 for factor in self.factors[self.consistent :]):
             problem = f"has a factor for a rank beyond the {self.consistent} consistent ones"
             raise ParameterError("lpm.factors", problem, "give 1 for these ranks, or more consistent ranks")
@@ -170,7 +181,9 @@ class LayeredPerturbation:
             counts["slightly sensitive and shown"] = int((show & slight).sum())
         if self.target is not None:
             counts["missing the target"] = int(self._missed(table.contributions.top[cells], self.target).sum())
-        return table.with_shown(self.NAME, shown, error=error, seconds=time.perf_counter() - start, **counts)
+        low, high = within(table, shown, self.high * max(1.0, *self.factors) if self.known else None)
+        seconds = time.perf_counter() - start
+        return table.with_shown(self.NAME, shown, low=low, high=high, error=error, seconds=seconds, **counts)
 
     def _check(self, table: Table) -> None:
         need_contributions(table, self.NAME, self.ranks_needed)

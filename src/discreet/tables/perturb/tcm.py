@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.method import check_params, param
 from discreet.model.contributions import Contributions, Floats
 from discreet.model.noise import Noise, hashed
-from discreet.model.showing import need_contributions, need_keys, sensitive_cells, to_show, within
+from discreet.model.showing import known_noise, need_contributions, need_keys, sensitive_cells, to_show, within
 from discreet.model.table import Table
 from discreet.tables.perturb.moments import TcmScheme, total_variance
 
@@ -32,8 +32,8 @@ class TopContributors:
     The magnitudes (K, L, M, 1) with sizes between a and b are comparable with the layered method's factors K, L, M and
     noise between a and b; the defaults (0.6, 0.4, 0.3, 0.2) with 0.1 … 0.2 are (3, 2, 1.5, 1) with 0.02 … 0.04.
 
-    Where no contribution is negative and no weight below 1, readers know that X lies between Z/(1 + c) and Z/(1 − c), with
-    c = high times the largest magnitude, and the audit knows it too.
+    Where no contribution is negative and no weight below 1, whoever has ``known`` low and high can tell that X lies between
+    Z/(1 + c) and Z/(1 − c), with c = high times the largest magnitude; so offices keep them secret.
 
     Guards against: finding a large contribution from one cell, or from the difference between two.
     Does not guard against: averages over many cells with the same largest contributors, in which s averages out and only
@@ -53,6 +53,7 @@ class TopContributors:
     shape: str = param("split-triangular", "the distribution of the sizes", choices=("split-triangular", "uniform"))
     low: float = param(0.1, "the smallest size (a), before it is multiplied by the magnitude", at_least=0)
     high: float = param(0.2, "the largest size (b), before it is multiplied by the magnitude", above=0)
+    known: bool = known_noise()
     sensitive: str = sensitive_cells()
 
     def __post_init__(self) -> None:
@@ -95,5 +96,5 @@ class TopContributors:
         shown, error = np.full(table.cells, np.nan), np.full(table.cells, np.nan)
         shown[cells] = np.round(table.value[cells] + self.noise(held), table.decimals) + 0.0
         error[cells] = np.sqrt(total_variance(self.scheme, held.top))
-        low, high = within(table, shown, self.high * max(self.magnitudes))
+        low, high = within(table, shown, self.high * max(self.magnitudes) if self.known else None)
         return table.with_shown(self.NAME, shown, low=low, high=high, error=error, seconds=time.perf_counter() - start)
