@@ -67,6 +67,20 @@ def test_a_time_limit_is_an_outcome() -> None:
     assert solve(program, time_limit=0.0).status == "time limit"
 
 
+def test_limits_of_work_are_outcomes_and_a_known_start_is_kept() -> None:
+    chance = np.random.default_rng(5)
+    weights = chance.integers(20, 100, (8, 40)).astype(float)
+    program = Program.of(-weights.sum(axis=0), weights, -np.inf, np.full(8, 700.0), upper=1.0, integer=np.ones(40, bool))
+    assert solve(program, nodes=0).status == "work limit"
+    few = solve(program, nodes=3)
+    assert few.status == "work limit"
+    assert few.x is not None
+    assert few.iterations > 0
+    np.testing.assert_array_equal(solve(program, nodes=3).x, few.x)
+    assert solve(program, solutions=1).objective >= few.objective
+    assert solve(program, nodes=3, start=few.x).objective <= few.objective
+
+
 def test_warm_solves_give_known_intervals() -> None:
     warm = WarmProgram(transport())
     low = [warm.minimise(i).objective for i in range(4)]

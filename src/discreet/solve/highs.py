@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from discreet.errors import SolverError
-from discreet.solve.problem import Outcome, Program, Result
+from discreet.solve.problem import Floats, Outcome, Program, Result
 
 __all__ = ["WarmProgram", "solve"]
 
@@ -22,6 +22,7 @@ _STATUS: dict[str, Result] = {
     "kUnbounded": "unbounded",
     "kTimeLimit": "time limit",
     "kInterrupt": "time limit",
+    "kSolutionLimit": "work limit",
 }
 _FEASIBLE = 2  # HiGHS: the status of a primal or dual solution that is feasible
 _threads_in_use: int | None = None
@@ -31,15 +32,28 @@ def solve(
     program: Program,
     *,
     time_limit: float | None = None,
+    nodes: int | None = None,
+    solutions: int | None = None,
+    start: Floats | None = None,
     threads: int = 1,
     mip_gap: float = 0.0,
 ) -> Outcome:
     """Minimise a linear or integer program.
 
-    A time limit is an outcome (``"time limit"``, with the best point and bound so far), not an error.
+    A time limit is an outcome (``"time limit"``, with the best point and bound so far), not an error.  ``nodes`` limits the
+    branching of an integer program (``"work limit"``), which ends at the same point on every machine; 0 only presolves;
+    so does a number of ``solutions``, each better than the last.  ``start`` is a feasible point known beforehand.
     """
     highs = _highs(threads)
     _load(highs, program)
+    if nodes is not None:
+        highs.setOptionValue("mip_max_nodes", int(nodes))
+    if solutions is not None:
+        highs.setOptionValue("mip_max_improving_sols", int(solutions))
+    if start is not None:
+        known = _module().HighsSolution()
+        known.col_value, known.value_valid = np.asarray(start, np.float64), True
+        highs.setSolution(known)
     highs.setOptionValue("mip_rel_gap", float(mip_gap))
     highs.setOptionValue("mip_abs_gap", 1e-9 if mip_gap == 0 else 1e-6)
     return _run(highs, time_limit, integer=_is_integer(program))
@@ -213,6 +227,7 @@ def _run(highs: Any, time_limit: float | None, *, integer: bool = False, duals: 
         bound=bound,
         gap=float(described.mip_gap) if integer else 0.0 if status == "optimal" else math.nan,
         ray=ray,
+        iterations=int(described.simplex_iteration_count),
     )
 
 

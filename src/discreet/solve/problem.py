@@ -12,7 +12,7 @@ from scipy import sparse
 __all__ = ["Outcome", "Program", "Result"]
 
 Floats = NDArray[np.float64]
-Result = Literal["optimal", "infeasible", "unbounded", "time limit", "failed"]
+Result = Literal["optimal", "infeasible", "unbounded", "time limit", "work limit", "failed"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,7 +69,8 @@ class Outcome:
     ``x`` is there whenever a feasible point is known (also at a time limit), ``objective`` its cost;
     ``bound`` no point can cost less than this (more, when maximising); ``gap`` the relative distance of the two.
     ``row_dual`` and ``column_dual`` (reduced cost) are there for a continuous optimum, as the change of the
-    objective for one more unit of the binding bound; ``ray`` a direction of endless improvement when unbounded.
+    objective for one more unit of the binding bound; ``ray`` a direction of endless improvement when unbounded;
+    ``iterations`` of the simplex method, a measure of the work that is the same on every machine.
     """
 
     status: Result
@@ -80,6 +81,7 @@ class Outcome:
     bound: float = float("nan")
     gap: float = float("nan")
     ray: Floats | None = None
+    iterations: int = 0
 
     @property
     def optimal(self) -> bool:

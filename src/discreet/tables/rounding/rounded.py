@@ -61,8 +61,11 @@ def show_rounded(table: Table, method: Rounding) -> Table:
 
 def need_counts(table: Table, method: str) -> None:
     """Refuses a table whose cells are not whole counts."""
-    if table.kind != "frequency" or table.decimals:
+    if table.kind != "frequency":
         raise InputError(method, "is about whole counts, and the table holds sums", "round a table that counts units")
+    if table.decimals:
+        fix = "leave out the weights, or round to a multiple of a base"
+        raise InputError(method, "is about whole counts, and the table holds weighted ones with decimals", fix)
 
 
 def chance_of(key: Integers, name: str) -> Floats:
