@@ -10,7 +10,12 @@ from pathlib import Path
 __all__ = ["PEERS", "python_of"]
 
 HERE = Path(__file__).resolve().parent
-PEERS = {"pytauargus": "pytauargus==0.6.*", "gconfid": "gconfid==2.*"}
+PEERS = {
+    "pytauargus": ("pytauargus==0.6.*",),
+    "gconfid": ("gconfid==2.*",),
+    "cell-key-perturbation": ("cell-key-perturbation==3.1.*", "pandas", "pyarrow"),
+}
+"""What is installed for each tool; the last one does not name the packages that it needs."""
 
 
 def python_of(peer: str) -> Path | None:
@@ -20,7 +25,7 @@ def python_of(peer: str) -> Path | None:
     if _has(python, peer):
         return python
     venv.create(folder, with_pip=True, clear=True)
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PEERS[peer]]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS[peer]]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         print(f"{peer} cannot be installed: {(done.stderr.strip().splitlines() or ['no word from pip'])[-1]}", file=sys.stderr)
@@ -31,5 +36,6 @@ def python_of(peer: str) -> Path | None:
 def _has(python: Path, peer: str) -> bool:
     if not python.exists():
         return False
-    asked = f"import importlib.metadata as m; m.version({peer!r})"
+    names = [requirement.split("==")[0] for requirement in PEERS[peer]]
+    asked = f"import importlib.metadata as m; [m.version(name) for name in {names!r}]"
     return subprocess.run([str(python), "-c", asked], check=False, capture_output=True).returncode == 0

@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.measure import peak_megabytes, seconds_of_processor
 
-__all__ = ["TOTAL", "answer", "hand_over", "read_csv"]
+__all__ = ["TOTAL", "answer", "hand_over", "read_csv", "timed"]
 
 TOTAL = "Total"
 
@@ -72,7 +72,12 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def answer(path: Path, package: str, hide: Callable[[], Iterable[int]]) -> None:
     """Runs ``hide``, which gives the numbers of all hidden cells, and writes them with what it cost."""
-    cpu, wall = seconds_of_processor(), time.perf_counter()
-    hidden = sorted({int(cell) for cell in hide()})
-    measured = {"cpu": seconds_of_processor() - cpu, "wall": time.perf_counter() - wall, "peak": peak_megabytes()}
+    hidden, measured = timed(lambda: sorted({int(cell) for cell in hide()}))
     path.write_text(json.dumps({"hidden": hidden, "version": version(package), **measured}), encoding="utf-8")
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """What ``work`` gives, and what it cost."""
+    cpu, wall = seconds_of_processor(), time.perf_counter()
+    done = work()
+    return done, {"cpu": seconds_of_processor() - cpu, "wall": time.perf_counter() - wall, "peak": peak_megabytes()}

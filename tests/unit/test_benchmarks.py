@@ -73,7 +73,7 @@ def test_two_subjects_cannot_share_a_name(module, monkeypatch):
 def test_the_first_subjects_are_listed(module, capsys):
     assert module("benchmarks.run").main(["--list"]) == 0
     listed = capsys.readouterr().out
-    for name in ("tabulate-1M", "demo-gauss", "demo-exact", "demo-audit"):
+    for name in ("tabulate-1M", "demo-gauss", "demo-exact", "demo-audit", "lpm-10M", "cell-key-10M", "cell-key-R"):
         assert name in listed
 
 
@@ -177,9 +177,10 @@ def test_a_comparison_gives_ratios_and_leaves_nothing_behind(module, table, tmp_
 
 
 def test_every_peer_has_its_environment_and_module(module):
-    run, environments = module("benchmarks.peers.run"), module("benchmarks.peers.environments")
-    assert {tool.peer for tool in run.TOOLS if tool.peer} == set(environments.PEERS)
-    for tool in run.TOOLS:
+    environments = module("benchmarks.peers.environments")
+    tools = module("benchmarks.peers.run").TOOLS + module("benchmarks.peers.cell_keys").TOOLS
+    assert {tool.peer for tool in tools if tool.peer} == set(environments.PEERS)
+    for tool in tools:
         assert (ROOT / "benchmarks" / "peers" / f"{tool.module}.py").is_file()
 
 
@@ -190,3 +191,68 @@ def test_the_tables_of_the_comparison_can_be_made(module, tmp_path):
         made = run.make_table(path, name)
         assert made.primary.any()
         assert len(made.rules) == 2
+
+
+@pytest.fixture
+def records(module, tmp_path):
+    """A small file of records."""
+    return module("benchmarks.records").records_of(module("benchmarks.registry").Stage(tmp_path), 3_000)
+
+
+def test_plain_sql_makes_the_cells_and_contributions_that_tabulate_makes(module, records):
+    subject = module("benchmarks.subjects.perturbation")
+    microdata = dc.read_microdata(records, unit="id", record_key="key")
+    table = dc.tabulate(microdata, spanning=subject.spanning(), response="turnover", ranks=10)
+    layout, held = table.layouts[0], table.contributions
+    with subject.Bare(records) as sql:
+        assert sql.count("turnover", "key") == len(layout.cell)
+        assert sql.top() == int((held.top_id[layout.cell] >= 0).sum())
+        assert sql.values() == len(layout.cell)
+        total = sql.engine.execute("select n, turnover, key from sums where nace = 'T' and region = 'T' and size = 'T'")
+        n, value, key = total.fetchall()[0]
+        rows = sql.engine.execute(
+            "select turnover from tops where nace = 'Na' and region = 'Rb' and size = 'T' order by turnover desc"
+        ).fetchall()
+    cell = table.cell()
+    assert (n, value, key % 2**32) == (held.n[cell], table.value[cell], held.key[cell])
+    assert [row[0] for row in rows] == held.top[table.cell(nace="Na", region="Rb")].tolist()
+    with subject.Bare(records, margins=False) as sql:
+        inner = [np.isin(layout.codes[:, v], tree.leaves) for v, tree in enumerate(layout.hierarchies)]
+        assert sql.count() == int(np.all(inner, axis=0).sum())
+
+
+def test_the_perturbed_tables_of_the_benchmarks_are_perturbed(module, records):
+    subject = module("benchmarks.subjects.perturbation")
+    assert subject.lpm(records, key="key").perturbed.any()
+    assert subject.lpm(records, unit="id").perturbed.any()
+    assert subject.counts(records, dc.design_counts(5, 2.0), subject.FEW).perturbed.all()
+    ptable = dc.design_magnitudes(5, 2.0, steps=4, anchors=(1.0, 2.0, 3.0))
+    assert subject.magnitudes(records, ptable, subject.FEW).perturbed.all()
+
+
+def test_records_are_the_same_every_time(module, records, tmp_path):
+    again = tmp_path / "again.parquet"
+    module("benchmarks.records").make(again, 3_000)
+    assert again.read_bytes() == records.read_bytes()
+
+
+def test_cell_keys_are_compared_cell_by_cell(module, records, tmp_path, monkeypatch):
+    cell_keys = module("benchmarks.peers.cell_keys")
+    folder = tmp_path / "handed"
+    folder.mkdir()
+    records.rename(folder / "records.parquet")
+    cell_keys.write_ptable(folder / "ptable.csv")
+    ours = [tool for tool in cell_keys.TOOLS if not tool.peer]
+    results = cell_keys.compare(folder, 60, {"rows": 3_000}, ours)
+    assert results[1]["equal"] is True
+    assert results[1]["cells"] == results[0]["cells"] > 1_000
+    assert len(cell_keys._row(results[0])) == len(cell_keys._row(results[1])) == len(cell_keys.HEADER)
+
+    def another(tool, *given):
+        told = {"cells": [["Aa", "Aa", "Wa", "Sa", 5 if tool is ours[0] else 0]], "cpu": 1.0, "wall": 1.0, "peak": 1.0}
+        return told | {"version": "0"}
+
+    monkeypatch.setattr(cell_keys, "run_tool", another)
+    results = cell_keys.compare(folder, 60, {"rows": 1}, ours)
+    assert results[1]["equal"] is False
+    assert cell_keys._row(results[1])[-1] == "NO"

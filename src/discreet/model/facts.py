@@ -19,16 +19,20 @@ __all__ = ["Facts", "Wanted", "distinct_codes", "make_facts", "spanning_of"]
 
 NO_ID = "CAST(NULL AS VARCHAR)"
 
+CONSTANTS = {"0": "0", "CAST(0 AS BIGINT)": "0", "CAST(1 AS BIGINT)": "1", NO_ID: "NULL"}
+"""What a column may hold in all records."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a tabulation needs of the records."""
+    """What a tabulation needs of the records; ``found``: which trees hold all codes of the data."""
 
     response: str | None
     shadow: str | None
     cost: str | None
     decimals: int | None
     where: Mapping[str, Sequence[str]]
+    found: Sequence[bool]
     secret: Secret | None = None
     unit_noise: UnitNoise | None = None
 
@@ -39,7 +43,8 @@ class Facts:
 
     ``named``: contributors have ids, so that one is known again in other cells and tables; ``several_records``: some
     contributor has more than one record; ``several_units``: some unit beside its holding has; ``keyed``: records have keys;
-    ``squared_in`` the unit in which contributions are squared, where they are.
+    ``signed``: some contribution may be negative; ``alike``: the columns that hold the same as another one, which they name, or
+    0 or 1 throughout; ``squared_in`` the unit in which contributions are squared, where they are.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -49,6 +54,8 @@ class Facts:
     several_records: bool
     several_units: bool
     keyed: bool
+    signed: bool
+    alike: Mapping[str, str]
     squared_in: float | None
     counts: Mapping[str, int]
 
@@ -83,7 +90,7 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     """Creates the view (or table) ``facts`` and checks all that it rests on."""
     roles = microdata.roles
     conditions = _filter(microdata, wanted.where)
-    full, counts, joins, positions = _positions(microdata, columns, hierarchies, _and(conditions))
+    full, counts, joins, positions = _positions(microdata, columns, hierarchies, wanted.found, _and(conditions))
     numbers = Numbers(microdata, _and(conditions))
     value, decimals = numbers.response(wanted.response, wanted.decimals)
     shadow, shadow_decimals = numbers.response(wanted.shadow, None) if wanted.shadow else (value, decimals)
@@ -100,9 +107,9 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         "id": who.own,
         "who": who.several,
         "unit": unit.several,
-        "v": _weighted(value, decimals, weight) if roles.weight else f"({value})",
-        "x": f"({shadow})",
-        "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else f"({shadow})",
+        "v": _weighted(value, decimals, weight) if roles.weight else value,
+        "x": shadow,
+        "wx": _weighted(shadow, shadow_decimals, weight) if roles.weight else shadow,
         "w": f"({weight}) * ({count})" if roles.weight else count,
         "units": count,
         "request": _flag(microdata, roles.request, "request", {1: ("1", "true"), 2: ("2",)}, where),
@@ -113,16 +120,15 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     if wanted.response is None and roles.count:
         facts["v"] = f"({value}) * ({weight}) * ({count})" if roles.weight else count
         facts["x"], facts["wx"] = count, facts["v"]
-    if own_key != record_key:
-        facts["own_key"] = own_key
-    chosen = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items())])
-    rows = f"SELECT {chosen} FROM records {' '.join(joins)} WHERE {where}"
-    if own_key == record_key:
-        rows = f"SELECT *, record_key AS own_key FROM ({rows}) AS own"
-    rows = _with_noise(microdata, rows, wanted, len(columns), decimals)
+    facts["own_key"] = own_key
+    alike = _alike(facts)
+    kept = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items() if name not in alike)])
+    rows = f"SELECT {kept} FROM records {' '.join(joins)} WHERE {where}"
     if wanted.secret:  # what is hashed is kept until it is counted, to be hashed once
         microdata.engine.run(f"CREATE OR REPLACE TEMP TABLE hashed AS {rows}")
         rows = "SELECT * FROM hashed"
+    same = "".join(f", {facts[name] if held in CONSTANTS.values() else held} AS {name}" for name, held in alike.items())
+    rows = _with_noise(microdata, f"SELECT *{same} FROM ({rows}) AS kept", wanted, len(columns), decimals)
     microdata.engine.run(f"CREATE OR REPLACE TEMP VIEW facts AS {rows}")
     return Facts(
         hierarchies=full,
@@ -132,9 +138,22 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
         several_records=bool(who.joins),
         several_units=bool(unit.joins),
         keyed=wanted.secret is not None or roles.record_key is not None,
+        signed=numbers.signed,
+        alike=alike if wanted.unit_noise else alike | {"noise": "0"},
         squared_in=numbers.largest / 1e9 if wanted.unit_noise else None,
         counts=counts,
     )
+
+
+def _alike(facts: Mapping[str, str]) -> dict[str, str]:
+    """The columns that are constants, which is then named, or made like an earlier one, which is then named."""
+    first: dict[str, str] = {}
+    found = {}
+    for name, sql in facts.items():
+        held = CONSTANTS.get(sql) or first.setdefault(sql, name)
+        if held != name:
+            found[name] = held
+    return found
 
 
 def _with_noise(microdata: Microdata, rows: str, wanted: Wanted, dimensions: int, decimals: int) -> str:
@@ -143,13 +162,12 @@ def _with_noise(microdata: Microdata, rows: str, wanted: Wanted, dimensions: int
     if unit_noise is None:
         return f"SELECT *, 0 AS noise FROM ({rows}) AS keyed"
     if wanted.response is None or wanted.shadow is not None:
-        held = "a shadow" if wanted.shadow else "no response"
-        raise InputError(
-            "unit noise", f"needs the contributions to a response, and the table has {held}", "leave out one of the two"
-        )
+        counts = "the table has no response", "use cell keys or rounding for counts"
+        held, fix = ("the table has a shadow", "leave out the shadow variable") if wanted.shadow else counts
+        raise InputError("unit noise", f"is on the contributions to a response, and {held}", fix)
     if wanted.secret is None and roles.record_key is None:
         raise InputError(
-            "unit noise", "is made from record keys, and there are none", "declare a column with record keys, or give a secret"
+            "unit noise", "is made from record keys, and there are none", "declare a column record_key, or give a secret"
         )
     if unit_noise.direction == "company" and (roles.holding is None or wanted.secret is None or wanted.secret.paper):
         raise InputError(
@@ -165,14 +183,19 @@ def _with_noise(microdata: Microdata, rows: str, wanted: Wanted, dimensions: int
 
 
 def _positions(
-    microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], where: str
+    microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], found: Sequence[bool], where: str
 ) -> tuple[tuple[Hierarchy, ...], dict[str, int], list[str], list[str]]:
     """The hierarchies with a category for missing codes, what was met, and the SQL that finds each record's leaf positions."""
     counts: dict[str, int] = {}
     full, joins, positions = [], [], []
     for v, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
         missing = _missing_codes(microdata, column)
-        whole, met = _with_missing(microdata, column, hierarchy, missing, where)
+        if found[v]:
+            counted = microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM records WHERE ({where}) AND {missing}")
+            absent = int(counted["n"][0])
+        else:
+            absent = _absent_codes(microdata, column, hierarchy, missing, where)
+        whole, met = _with_missing(microdata, column, hierarchy, absent)
         counts |= met
         full.append(whole)
         listed = whole.data_codes
@@ -212,18 +235,19 @@ def distinct_codes(microdata: Microdata, columns: Sequence[str]) -> list[list[st
     return [[str(code) for code in found[f"c{i}"]] for i in range(len(columns))]
 
 
-def _with_missing(
-    microdata: Microdata, column: str, hierarchy: Hierarchy, missing: str, where: str
-) -> tuple[Hierarchy, dict[str, int]]:
-    """Checks the data's codes against the tree; the missing ones become a category where that is the policy."""
-    engine, policy = microdata.engine, microdata.missing
-    text = _text(microdata, column)
-    found = engine.fetch(
-        f"SELECT code, SUM(n) AS n FROM (SELECT CASE WHEN {missing} THEN NULL ELSE {text} END AS code, COUNT(*) AS n "
-        f"FROM records WHERE {where} GROUP BY 1) AS codes GROUP BY code ORDER BY code"
+def _absent_codes(microdata: Microdata, column: str, hierarchy: Hierarchy, missing: str, where: str) -> int:
+    """How many records have no code; refuses codes that are not in the tree."""
+    found = microdata.engine.fetch(
+        f"SELECT code, SUM(n) AS n FROM (SELECT CASE WHEN {missing} THEN NULL ELSE {_text(microdata, column)} END AS code, "
+        f"COUNT(*) AS n FROM records WHERE {where} GROUP BY 1) AS codes GROUP BY code ORDER BY code"
     )
-    absent = int(sum(n for code, n in zip(found["code"], found["n"], strict=True) if code is None))
     hierarchy.check_data_codes([str(code) for code in found["code"] if code is not None], variable=column)
+    return int(sum(n for code, n in zip(found["code"], found["n"], strict=True) if code is None))
+
+
+def _with_missing(microdata: Microdata, column: str, hierarchy: Hierarchy, absent: int) -> tuple[Hierarchy, dict[str, int]]:
+    """The tree, in which missing codes are a category where that is the policy, and what was met."""
+    policy = microdata.missing
     if not absent:
         return hierarchy, {}
     if policy.on_code == "error":

@@ -34,7 +34,9 @@ class Secret:
         self._text = text.strip()
         if paper and not (self._text.isdecimal() and int(self._text) > 0):
             raise InputError(
-                source, "is no whole number, as the paper's hash needs", "write one number of many digits, or use hash"
+                source,
+                "is no whole number, as the paper's hash needs",
+                "write one number of many digits, or take the keyed hash (sha256)",
             )
         if not paper and len(self._text) < ENOUGH:
             fix = "make one with: python -c 'import secrets; print(secrets.token_hex())'"
@@ -50,13 +52,16 @@ class Secret:
         try:
             return cls(file.read_text(encoding="utf-8"), paper=paper, source=f"the secret in {file.name}")
         except (OSError, UnicodeDecodeError):
-            raise InputError(f"the secret in {file.name}", "cannot be read", "give a text file that holds the secret") from None
+            raise InputError(
+                "secret", "the file cannot be read", "name a text file that holds the secret, not the secret"
+            ) from None
 
     @classmethod
     def from_environment(cls, name: str, *, paper: bool = False) -> Secret:
         """The secret that an environment variable holds."""
         if name not in os.environ:
-            raise InputError(f"environment variable {name}", "is not set", "set it to the secret before the run")
+            problem = "the environment variable that should hold it is not set"
+            raise InputError("secret", problem, "name the variable, not the secret, and set it before the run")
         return cls(os.environ[name], paper=paper, source=f"the secret in environment variable {name}")
 
     def load(self, microdata: Microdata, response: str) -> None:
@@ -104,5 +109,5 @@ def _check_numbers(microdata: Microdata, column: str, text: str, where: str) -> 
     found = int(microdata.engine.fetch(odd)["n"][0])
     if found:
         raise InputError(
-            f"column {column!r}", f"{found} ids are no whole numbers, as the paper's hash needs", "use a hashed secret"
+            f"column {column!r}", f"{found} ids are no whole numbers, as the paper's hash needs", "take the keyed hash (sha256)"
         )

@@ -28,13 +28,17 @@ def _whole(kind: str) -> bool:
 
 
 class Numbers:
-    """The numeric columns of one tabulation as SQL; ``counts``, ``conditions`` and ``largest`` say what was met on the way."""
+    """The numeric columns of one tabulation as SQL; ``counts``, ``conditions`` and the rest say what was met on the way.
+
+    ``largest`` and ``signed``: the largest response or shadow, and whether any of them is negative.
+    """
 
     def __init__(self, microdata: Microdata, where: str) -> None:
         self.microdata = microdata
         self.where = where
         self.counts: dict[str, int] = {}
         self.largest = 1.0
+        self.signed = False
         self.conditions: list[str] = []
 
     def _number(self, column: str) -> str:
@@ -71,12 +75,17 @@ class Numbers:
         """How many are missing, how many are no numbers, the largest, the decimals that hold all exactly, any negative."""
         number = self._number(column)
         absent = self._absent(column)
-        size = self.microdata.engine.fetch(
-            f"SELECT SUM(CASE WHEN {absent} THEN 1 ELSE 0 END) AS absent, "
+        wanted = (
+            f"SUM(CASE WHEN {absent} THEN 1 ELSE 0 END) AS absent, "
             f"SUM(CASE WHEN {number} IS NULL AND NOT {absent} THEN 1 ELSE 0 END) AS bad, "
             f"MAX(CASE WHEN NOT {absent} THEN ABS({number}) END) AS largest, "
-            f"MIN(CASE WHEN NOT {absent} THEN {number} END) AS least, COUNT(*) AS n FROM records WHERE {self.where}"
+            f"MIN(CASE WHEN NOT {absent} THEN {number} END) AS least"
         )
+        if _whole(self.microdata.types[column]) and not self.microdata.missing.values:  # the same, where all are numbers
+            least, most = (f"CAST({extreme}({column_name(column)}) AS DOUBLE)" for extreme in ("MIN", "MAX"))
+            wanted = f"COUNT(*) - COUNT({column_name(column)}) AS absent, 0 AS bad, "
+            wanted += f"GREATEST({most}, -{least}) AS largest, {least} AS least"
+        size = self.microdata.engine.fetch(f"SELECT {wanted}, COUNT(*) AS n FROM records WHERE {self.where}")
         if not size["n"][0]:
             raise InputError(self.microdata.name, "no record passes the filter", "check the codes of the filter")
         largest = float(size["largest"][0]) if size["largest"][0] == size["largest"][0] else 0.0
@@ -133,9 +142,10 @@ class Numbers:
         """The response (or shadow) as an exact decimal, with its decimals; 1 for a frequency table."""
         if column is None:
             return "CAST(1 AS BIGINT)", 0
-        absent, largest, decimals, _ = self._checked(column, "the response")
+        absent, largest, decimals, negative = self._checked(column, "the response")
         decimals = decimals if declared is None else declared
         self.largest = max(self.largest, largest)
+        self.signed |= negative
         number = self._decimal(column, decimals, largest)
         if not absent:
             return number, decimals

@@ -30,8 +30,8 @@ def known_noise() -> Any:
 
 
 def to_show(table: Table, sensitive: str) -> NDArray[np.bool_]:
-    """The cells that a method perturbs: listed, not perturbed yet, and not suppressed unless those are to be shown."""
-    return table.listed & ~table.perturbed & (~table.suppressed | (sensitive == "show"))
+    """The cells that a method perturbs: listed, and not suppressed unless those are to be shown."""
+    return table.listed & (~table.suppressed | (sensitive == "show"))
 
 
 def need_contributions(table: Table, method: str, ranks: int = 0) -> None:
@@ -44,7 +44,7 @@ def need_contributions(table: Table, method: str, ranks: int = 0) -> None:
         raise InputError(method, problem, "leave out the shadow variable")
     if held.ranks < ranks and (held.holdings > held.ranks).any():
         problem = f"needs the {ranks} largest contributions of each cell, and {held.ranks} are kept"
-        raise InputError(method, problem, f"tabulate with ranks = {ranks}")
+        raise InputError(method, problem, f"count it from records with ranks = {ranks}, as a plan does by itself")
 
 
 def need_keys(table: Table, method: str) -> None:
@@ -53,7 +53,8 @@ def need_keys(table: Table, method: str) -> None:
         raise InputError(
             method,
             "needs record keys, and the table has none",
-            "declare a column with record keys, or a secret from which they are made, when the records are read and counted",
+            "count it from records with a column record_key, or with a secret: secret_file or secret_environment in a plan, "
+            "tabulate(..., secret=Secret.from_file(...)) in Python",
         )
 
 

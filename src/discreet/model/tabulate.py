@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.sql import Measures, Top, roll_contributors, roll_sums, roll_tops, top_of, with_contributors
+from discreet.engine.duckdb import Engine
+from discreet.engine.sql import Cells, Measures, Top, roll_contributors, roll_sums, roll_tops, roll_units, top_of
 from discreet.errors import InputError
 from discreet.model.contributions import Contributions, Floats, Integers
 from discreet.model.equations import equations_of, locate, merged
@@ -66,8 +66,8 @@ def tabulate(
     _check(microdata, spanning, response, empty)
     named = dict(spanning) if isinstance(spanning, Mapping) else dict.fromkeys(spanning)
     chosen = [spanning_of(microdata, variable, given) for variable, given in named.items()]
-    wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {})
-    wanted = dataclasses.replace(wanted, secret=secret, unit_noise=unit_noise)
+    more: dict[str, Any] = {"found": [given is None for given in named.values()], "secret": secret, "unit_noise": unit_noise}
+    wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {}, **more)
     facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
     keep = 0 if response is None and shadow is None and not facts.named else ranks
     sums, tops = _count(microdata, facts, keep)
@@ -112,71 +112,89 @@ def _in_order(hierarchies: Sequence[Hierarchy], sums: Columns, empty: str) -> tu
 
 def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Columns]:
     """Everything counted: the sums of each cell, and its largest contributions as rows."""
-    engine, dimensions = microdata.engine, len(facts.hierarchies)
-    roles = microdata.roles
+    engine, roles = microdata.engine, microdata.roles
+    cells = Cells(tuple(len(tree.codes) for tree in facts.hierarchies))
     top = Top(
         ranks=ranks,
+        signed=facts.signed,
         weights=roles.weight is not None,
         requests=roles.request is not None,
         waivers=roles.waiver is not None,
         keys=facts.keyed,
+        ids=facts.named,
     )
-    measures = Measures(dimensions, top, facts.squared_in)
-    for v, hierarchy in enumerate(facts.hierarchies):
-        leaf, node = hierarchy.closure()
-        engine.load(f"up{v + 1}", {"leaf": leaf, "node": node})
-
-    def rolled(name: str, leaf: str, roll: Any) -> str:
-        engine.run(f"CREATE OR REPLACE TEMP TABLE {name}0 AS {leaf}")
-        for v in range(dimensions):
-            engine.run(f"CREATE OR REPLACE TEMP TABLE {name}{v + 1} AS {roll(f'{name}{v}', dimensions, v)}")
-            engine.run(f"DROP TABLE {name}{v}")
-        return f"{name}{dimensions}"
-
-    query = f"SELECT * FROM {rolled('sums', measures.leaf_sums(), roll_sums)}"
-    rows = []
+    measures = Measures(cells, top, facts.alike, several=facts.several_records, squared_in=facts.squared_in)
+    roll = _Roll(engine, facts.hierarchies, cells)
+    sums_in = roll.up("sums", measures.leaf_sums(), roll_sums, measures.rolled_sums())
+    query, rows = measures.all_sums(sums_in), []
     if ranks:
-        tops = rolled("tops", measures.leaf_tops(), lambda table, d, v: roll_tops(table, d, v, top))
-        rows.append(f"SELECT {measures.cell}, id, x, wx, request, waiver, own_key, rank FROM {tops}")
+        tops = roll.up("tops", measures.leaf_tops(), roll_tops, top)
+        rows.append(f"SELECT {cells.columns}, {', '.join(top.carried)}, rank FROM {tops}")
     if facts.several_records:
-        shared = rolled("shared", measures.leaf_contributors(), roll_contributors)
-        query = with_contributors(f"sums{dimensions}", shared, dimensions, facts.squared_in)
-        rows.append(f"SELECT {measures.cell}, who AS id, x, wx, request, waiver, own_key, 0 AS rank FROM {shared}")
+        shared = roll.up("shared", measures.leaf_contributors(), roll_contributors)
+        query = measures.with_contributors(sums_in, shared)
+        carried = ", ".join("who AS id" if name == "id" else name for name in top.carried)
+        rows.append(f"SELECT {cells.columns}, {carried}, 0 AS rank FROM {shared}")
     sums = engine.fetch(query)
     if not len(sums["value"]):
         trouble = "check the filter and what is done with missing codes and values"
         raise InputError(microdata.name, "no record is left to count", trouble)
     if facts.several_units:
-        _add_units(sums, microdata, facts, measures, rolled)
-    elif microdata.roles.holding is None:
+        _add_units(sums, roll)
+    elif roles.holding is None:
         sums["records"] = sums["contributors"].copy()
     sums["squares"] = np.asarray(sums["squares"], float) * (facts.squared_in or 0.0) ** 2
     if not ranks:
         return sums, {}
-    best = rows[0] if len(rows) == 1 else top_of(" UNION ALL ".join(rows), measures.cell, top)
-    number = f"COALESCE({engine.hash_of('CAST(id AS VARCHAR)', 60)}, -1)"
-    return sums, engine.fetch(
-        f"SELECT {measures.cell}, {number} AS id, x, wx, request, waiver, own_key, rank FROM ({best}) AS best"
-    )
+    best = rows[0] if len(rows) == 1 else top_of(" UNION ALL ".join(rows), cells, top)
+    number = {"id": f"COALESCE({engine.hash_of('CAST(id AS VARCHAR)', 60)}, -1) AS id"}
+    carried = ", ".join(number.get(name, name) for name in top.carried)
+    return sums, engine.fetch(f"SELECT {cells.columns}, {carried}, rank FROM ({best}) AS best")
 
 
-def _add_units(sums: Columns, microdata: Microdata, facts: Facts, measures: Measures, rolled: Any) -> None:
+class _Roll:
+    """Rolls leaf cells up over all spanning variables."""
+
+    def __init__(self, engine: Engine, hierarchies: Sequence[Hierarchy], cells: Cells) -> None:
+        self.engine = engine
+        self.cells = cells
+        self.steps = [int(tree.height[0]) for tree in hierarchies]
+        for v, tree in enumerate(hierarchies):
+            part, node = _parts(tree)
+            engine.load(f"up{v + 1}", {"part": part, "node": node, "step": tree.height[node]})
+
+    def up(self, name: str, leaf: str, roll: Callable[..., str], *given: Any) -> str:
+        """The name of a table of all cells: leaf cells, and step by step those of the nodes above."""
+        self.engine.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {leaf}")
+        for v, steps in enumerate(self.steps):
+            for step in range(1, steps + 1):
+                self.engine.run(f"INSERT INTO {name} {roll(name, self.cells, v, step, *given)}")
+        return name
+
+
+def _parts(hierarchy: Hierarchy) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Pairs (part, node): the parts of each node, in the first tree where it has any, as those of all trees add up alike."""
+    parts, nodes = [], []
+    done = np.zeros(len(hierarchy.codes), bool)
+    for tree in hierarchy.trees:
+        part = np.flatnonzero(tree >= 0)
+        part = part[~done[tree[part]]]
+        parts.append(part.astype(np.int32))
+        nodes.append(tree[part])
+        done[tree[part]] = True
+    return np.concatenate(parts), np.concatenate(nodes)
+
+
+def _add_units(sums: Columns, roll: _Roll) -> None:
     """Counts each unit once a cell, also where it has several records."""
-
-    def roll(table: str, dimensions: int, v: int) -> str:
-        columns = ", ".join(f"up{v + 1}.node AS d{i + 1}" if i == v else f"r.d{i + 1}" for i in range(dimensions))
-        return f"SELECT DISTINCT {columns}, r.unit FROM {table} AS r JOIN up{v + 1} ON r.d{v + 1} = up{v + 1}.leaf"
-
-    several = rolled("several", f"SELECT DISTINCT {measures.cell}, unit FROM facts WHERE unit IS NOT NULL", roll)
-    single = rolled(
-        "single",
-        f"SELECT {measures.cell}, COUNT(*) AS n FROM facts WHERE unit IS NULL GROUP BY {measures.cell}",
-        lambda table, d, v: roll_sums(table, d, v, ("n",)),
-    )
+    cell, variables = roll.cells.columns, len(roll.cells.sizes)
+    several = roll.up("several", f"SELECT DISTINCT {cell}, unit FROM facts WHERE unit IS NOT NULL", roll_units)
+    single = f"SELECT {cell}, COUNT(*) AS n FROM facts WHERE unit IS NULL GROUP BY {cell}"
+    single = roll.up("single", single, roll_sums, {"n": "SUM(r.n)"})
     sums["records"] = np.zeros(len(sums["records"]))
-    for query in (f"SELECT * FROM {single}", f"SELECT {measures.cell}, COUNT(*) AS n FROM {several} GROUP BY {measures.cell}"):
-        counted = microdata.engine.fetch(query)
-        sums["records"][locate(_codes(sums, measures.dimensions), _codes(counted, measures.dimensions))] += counted["n"]
+    for query in (f"SELECT * FROM {single}", f"SELECT {cell}, COUNT(*) AS n FROM {several} GROUP BY {cell}"):
+        counted = roll.engine.fetch(query)
+        sums["records"][locate(_codes(sums, variables), _codes(counted, variables))] += counted["n"]
 
 
 def _codes(columns: Columns, dimensions: int) -> NDArray[np.int32]:
@@ -202,22 +220,27 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
         return array
 
     cells = len(codes)
-    top, weighted = np.zeros((cells, ranks)), np.zeros((cells, ranks))
+    top, unwaived = np.zeros((cells, ranks)), np.zeros(cells)
     ids, key = np.full((cells, ranks), -1, np.int64), np.zeros((cells, ranks), np.int64)
     request, waiver = np.zeros((cells, ranks), np.int64), np.zeros((cells, ranks), bool)
-    unwaived, unwaived_weighted = np.zeros(cells), np.zeros(cells)
+    weighted, unwaived_weighted = top, unwaived
     if ranks:
         cell: Integers = locate(codes, _codes(tops, codes.shape[1]))
         rank = tops["rank"].astype(np.int64) - 1
-        x, wx = np.asarray(tops["x"], float), np.asarray(tops["wx"], float)
-        who = tops["id"].astype(np.int64)
-        listed = rank < ranks
-        at = (cell[listed], rank[listed])
-        top[at], weighted[at], ids[at] = x[listed], wx[listed], who[listed]
-        request[at], waiver[at], key[at] = tops["request"][listed], tops["waiver"][listed] == 1, tops["own_key"][listed]
-        free = np.flatnonzero(tops["waiver"] == 0)
-        free = free[np.argsort(-rank[free], kind="stable")]
-        unwaived[cell[free]], unwaived_weighted[cell[free]] = x[free], wx[free]
+        listed = slice(None) if (rank < ranks).all() else rank < ranks
+        at = cell[listed] * ranks + rank[listed]
+        for name, array in {"x": top, "id": ids, "request": request, "waiver": waiver, "own_key": key}.items():
+            if name in tops:
+                array.reshape(-1)[at] = tops[name][listed]
+        if "wx" in tops:
+            weighted = np.zeros((cells, ranks))
+            weighted.reshape(-1)[at] = tops["wx"][listed]
+        unwaived, unwaived_weighted = top[:, 0].copy(), weighted[:, 0].copy()
+        if "waiver" in tops:
+            unwaived, unwaived_weighted = np.zeros(cells), np.zeros(cells)
+            free = np.flatnonzero(tops["waiver"] == 0)
+            free = free[np.argsort(-rank[free], kind="stable")]
+            unwaived[cell[free]], unwaived_weighted[cell[free]] = tops["x"][free], tops.get("wx", tops["x"])[free]
     return Contributions(
         n=number("records"),
         holdings=number("contributors"),
