@@ -34,7 +34,7 @@ def test_nothing_hidden_is_safe() -> None:
     result = audit(small_table([[1, 2], [3, 4]]))
     assert result.safe
     assert len(result.cell) == 0
-    assert repr(result) == "Audit(0 suppressed cells: none; 0 insider pairs and 0 unions failed)"
+    assert repr(result) == "Audit(0 cells judged: none; 0 insider pairs and 0 unions failed)"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_result_tells_codes_and_counts_but_no_values() -> None:
     assert columns["status"] == ["secondary", "primary", "secondary", "secondary"]
     assert columns["verdict"] == ["safe", "too narrow", "safe", "safe"]
     assert "value" not in columns
-    assert repr(result) == "Audit(4 suppressed cells: 3 safe, 1 too narrow; 0 insider pairs and 0 unions failed)"
+    assert repr(result) == "Audit(4 cells judged: 3 safe, 1 too narrow; 0 insider pairs and 0 unions failed)"
     assert result.counts["safe"] == 3
     assert result.counts["too narrow"] == 1
     assert result.counts["suppressed"] == 4

@@ -185,7 +185,8 @@ def _table(method: Perturbing, kind: str, x: Floats, keys: Integers, left_out: S
     if unit_noise is not None:
         given |= {"noise": _unit_noise(unit_noise, top, top_key), "squares": (top**2).sum(axis=1)}
     if kind == "magnitude":
-        given |= {"top": top, "top_key": top_key, "top_id": np.where(held, np.tile(place, (len(keys), 1)), -1)}
+        names = place + units * np.arange(len(keys))[:, np.newaxis, np.newaxis]
+        given |= {"top": top, "top_key": top_key, "top_id": np.where(held, names.reshape(-1, wide), -1)}
     count, total = held.sum(axis=1).astype(float), top.sum(axis=1)
     contributions = Contributions.of(count, total, **given)
     nothing = sparse.csr_array((0, len(total)))

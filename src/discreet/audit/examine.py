@@ -49,7 +49,7 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
     insiders = table.insiders(unlisted=True)
     if insiders:
         _insiders(table, whole.components, seen, clock, pairs, findings)
-    unions, failed = union_findings(table, known, whole.equalities) if table.intruder.unions else (0, [])
+    unions, failed = union_findings(table, known, whole.equalities, seen.low, seen.high) if table.intruder.unions else (0, [])
     estimates, close = estimate_findings(table)
     findings += [*failed, *close]
     return _result(
@@ -151,17 +151,20 @@ def _insiders(
 ) -> None:
     """Check every insider against every sensitive cell that an outsider does not know already.
 
-    Of the insiders for whom a cell could not be decided, the first one stands for all.
+    Where exact numbers are published an insider either recomputes a cell or knows little of it.  Rounded ones would tell it
+    nearly, so beside them the interval must be as wide as both protection levels together.  Of the insiders for whom a
+    cell could not be decided, the first one stands for all.
     """
     insiders = table.insiders(unlisted=True)
     width = table.exactness()
+    up, down, wide = table.needs()
+    apart = np.maximum(np.maximum(up + down, wide), width)
     open_to_all = seen.seen_high - seen.seen_low < width * (1 - SHORT)
     for component in components:
         cells = component.cells
         targets = (table.primary & ~open_to_all)[cells]
-        found = insider_pairs(
-            component, targets, width[cells] / component.scale, insiders, clock, whole=bool(table.intruder.integer)
-        )
+        demand = (apart if table.perturbed[cells].any() else width)[cells]
+        found = insider_pairs(component, targets, demand / component.scale, insiders, clock, whole=bool(table.intruder.integer))
         for i, amount in enumerate((found.checked, len(found.failed), len(found.undecided))):
             pairs[i] += amount
         first_of = dict(sorted(found.undecided, reverse=True))
@@ -169,7 +172,7 @@ def _insiders(
             for spot, insider in listed:
                 cell = int(cells[spot])
                 knows = tuple(int(one) for one in insiders[insider])
-                findings.append(Finding(kind=kind, cell=cell, knows=knows, width=float(width[cell])))
+                findings.append(Finding(kind=kind, cell=cell, knows=knows, width=float(demand[spot])))
 
 
 def _result(table: Table, seen: _Seen, verdict: NDArray[np.object_], findings: list[Finding], counts: dict[str, Any]) -> Audit:

@@ -7,13 +7,14 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from discreet.audit.system import Component
 from discreet.model.contributions import Floats, Integers
 from discreet.solve.highs import WarmProgram, solve
 from discreet.solve.problem import Outcome, Program
 
-__all__ = ["Clock", "Reach", "intervals", "program_of", "whole_end", "whole_intervals"]
+__all__ = ["Clock", "Reach", "intervals", "program_of", "whole_end", "whole_intervals", "whole_program"]
 
 CLOSE = 1e-9
 """Two ends this close, relative to their size, are one."""
@@ -118,7 +119,7 @@ def intervals(
     """
     reach = Reach.of(component)
     if not component.matrix.shape[0]:
-        far = _far(component, need)
+        far = np.where(component.gaps, np.inf, _far(component, need))
         for table in (np.minimum(component.upper, far), np.maximum(component.lower, -far)):
             reach.witness(component, table, whole=whole)
         reach.low, reach.high = component.lower.copy(), component.upper.copy()
@@ -129,6 +130,8 @@ def intervals(
     lenient = targets & (np.zeros(len(targets), bool) if enough is None else enough)
     if lenient.sum() >= FEW:
         stir(component, reach, lenient, clock, need=need, whole=whole)
+        if component.gaps.any():
+            _fill(component, reach, lenient, clock, need=need, whole=whole)
     program = WarmProgram(program_of(component), duals=False)
     if (targets & ~lenient).any():
         _shake_both(component, program, reach, targets, clock, need=need, whole=whole)
@@ -158,7 +161,8 @@ def stir(component: Component, reach: Reach, targets: NDArray[np.bool_], clock: 
     """
     chance, idle = np.random.default_rng(1), 0
     far = FAR * np.maximum(need, component.step)
-    lower, upper = np.maximum(component.lower, -far), np.minimum(component.upper, far)
+    lower, upper = component.beside_gaps()
+    lower, upper = np.maximum(lower, -far), np.minimum(upper, far)
     program = WarmProgram(dataclasses.replace(program_of(component), lower=lower, upper=upper), duals=False)
     left = targets & (reach.moves(whole) < need)
     while left.any() and idle < 3 and not clock.over:
@@ -173,6 +177,24 @@ def stir(component: Component, reach: Reach, targets: NDArray[np.bool_], clock: 
         still = targets & (reach.moves(whole) < need)
         idle = 0 if left.sum() - still.sum() >= WORTH else idle + 1
         left = still
+
+
+def _fill(component: Component, reach: Reach, targets: NDArray[np.bool_], clock: Clock, *, need: Floats, whole: bool) -> None:
+    """Fill empty targets with the least that each can hold, some of them drawn at a time, and fewer if that cannot be."""
+    lower, upper = component.beside_gaps()
+    program = WarmProgram(dataclasses.replace(program_of(component), lower=lower, upper=upper), duals=False)
+    chance, some = np.random.default_rng(2), int(targets.sum())
+    while some and not clock.over:
+        left = np.flatnonzero(targets & (component.upper > upper) & (reach.moves(whole) < need))
+        drawn = chance.permutation(left)[:some]
+        program.set_bounds(drawn, component.least[drawn], component.upper[drawn])
+        clock.solves += 1
+        outcome = program.solve(time_limit=clock.left())
+        if outcome.optimal and outcome.x is not None:
+            reach.witness(component, np.clip(outcome.x, component.lower, component.upper), whole=whole)
+        program.set_bounds(drawn, lower[drawn], upper[drawn])
+        if not drawn.size or (reach.moves(whole)[drawn] < need[drawn]).any():
+            some = min(some, drawn.size) // 2
 
 
 def _shake_both(
@@ -291,6 +313,9 @@ def whole_intervals(
     if not component.matrix.shape[0]:
         return exact
     for target in np.flatnonzero(targets).tolist():
+        if clock.over:
+            exact.proved[target] &= _whole_ends_met(exact, target, step)
+            continue
         for sign in (1, -1):
             if enough is not None and enough[target] and exact.moves(False)[target] >= need[target]:
                 continue
@@ -308,18 +333,42 @@ def whole_intervals(
     return exact
 
 
+def _whole_ends_met(exact: Reach, target: int, step: float) -> bool:
+    """Whether checked whole tables already go as far as any can, both ways."""
+    up, down = exact.high[target] - exact.seen_high[target], exact.seen_low[target] - exact.low[target]
+    return bool(up < step / 2 and down < step / 2)
+
+
 def whole_end(
     component: Component, target: int, sign: int, clock: Clock, *, cap: float = np.inf, fixed: Integers | None = None
 ) -> Outcome:
     """Move one cell as far as whole numbers allow, by at most ``cap``, others ``fixed``; the outcome is in steps."""
     step = component.step
-    lower, upper = np.ceil(component.lower / step - NOISE), np.floor(component.upper / step + NOISE)
+    program = whole_program(component, np.zeros(len(component.cells)))
+    lower, upper, cost = program.lower, program.upper, program.cost
     lower[target], upper[target] = max(lower[target], -np.ceil(cap / step)), min(upper[target], np.ceil(cap / step))
     if fixed is not None:
         lower[fixed] = upper[fixed] = 0.0
-    cost = np.zeros(len(component.cells))
     cost[target] = -sign
     clock.solves += 1
-    whole = np.ones(len(cost), bool)
-    program = Program(cost, component.matrix, component.low / step, component.high / step, lower, upper, whole)
-    return solve(program, time_limit=clock.left())
+    outcome = solve(program, time_limit=clock.left())
+    return outcome if outcome.x is None else dataclasses.replace(outcome, x=outcome.x[: len(component.cells)])
+
+
+def whole_program(component: Component, cost: Floats) -> Program:
+    """The whole tables that agree with the release, in steps; a further unknown, 0 or 1, for each cell that may be empty."""
+    step, gaps = component.step, np.flatnonzero(component.gaps)
+    lower, upper = np.ceil(component.lower / step - NOISE), np.floor(component.upper / step + NOISE)
+    matrix, low, high = component.matrix, component.low / step, component.high / step
+    if gaps.size:
+        empty, least = np.rint(component.empty[gaps] / step), np.rint(component.least[gaps] / step)
+        count, here = len(gaps), np.arange(len(gaps))
+        pick = sparse.csr_array((np.ones(count), (here, gaps)), shape=(count, len(lower)))
+        beside = sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], count))])
+        sides = [sparse.diags_array(empty - least), sparse.diags_array(empty - upper[gaps])]
+        matrix = sparse.csr_array(sparse.vstack([beside, sparse.hstack([pick, sides[0]]), sparse.hstack([pick, sides[1]])]))
+        endless = np.full(count, np.inf)
+        low, high = np.concatenate([low, empty, -endless]), np.concatenate([high, endless, empty])
+        lower, upper = np.concatenate([lower, np.zeros(count)]), np.concatenate([upper, np.ones(count)])
+        cost = np.concatenate([cost, np.zeros(count)])
+    return Program(cost, matrix, low, high, lower, upper, np.ones(len(lower), bool))

@@ -90,9 +90,8 @@ def _refuse(table: Table, left: Sequence[Finding]) -> None:
         details += [(kind, label) for label in labels]
         if labels:
             parts.append(f"{len(labels)} {'cell' if len(labels) == 1 else 'cells'} {text}: {some(labels, 3)}")
-    raise NotProtectedError(
-        "publish",
-        "; ".join(parts),
-        "hide more cells (a suppression method with its repair), or sign an exception with a reason for each of these cells",
-        details=details,
-    )
+    close = [finding.kind == "estimate" for finding in left]
+    mend = [] if all(close) else ["hide more cells (a suppression method with its repair)"]
+    mend += ["take more noise, or a larger base of random rounding"] if any(close) else []
+    fix = ", ".join([*mend, "or sign an exception with a reason for each of these cells"])
+    raise NotProtectedError("publish", "; ".join(parts), fix, details=details)

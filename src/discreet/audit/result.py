@@ -1,4 +1,4 @@
-"""What an audit says: the interval and verdict of every suppressed cell, all findings, and counts."""
+"""What an audit says: the interval and verdict of every cell that it judges, all findings, and counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ VERDICTS = ("safe", "too narrow", "exact", "not proved")
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Audit:
-    """The independent proof of one table; arrays over its suppressed cells ``cell``.
+    """The independent proof of one table; arrays over the cells ``cell`` that must not be recomputed.
+
+    These are the suppressed cells, and those shown rounded or with noise that ``intruder.perturbed`` names.
 
     ``lower``/``upper`` the feasibility interval over real numbers; ``integer_lower``/``integer_upper`` over whole
     numbers, NaN unless the intruder uses that; ``need_up``/``need_down`` how far the interval must reach above and below the
@@ -54,8 +56,9 @@ class Audit:
 
     def __repr__(self) -> str:
         verdicts = ", ".join(f"{self.counts[word]} {word}" for word in VERDICTS if self.counts[word])
-        others = f"{self.counts['insider pairs failed']} insider pairs and {self.counts['unions failed']} unions failed"
-        return f"Audit({len(self.cell)} suppressed cells: {verdicts or 'none'}; {others})"
+        kinds = ("insider pairs", "unions", *(["estimates"] if self.counts["estimates checked"] else []))
+        others = " and ".join(", ".join(f"{self.counts[f'{kind} failed']} {kind}" for kind in kinds).rsplit(", ", 1))
+        return f"Audit({len(self.cell)} cells judged: {verdicts or 'none'}; {others} failed)"
 
     @property
     def safe(self) -> bool:
@@ -73,7 +76,7 @@ class Audit:
         return MappingProxyType(standards(self.table, self.cell, self.verdict, self.findings))
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """One row a suppressed cell: its codes, interval, what was required, verdict; no true values."""
+        """One row a judged cell: its codes, interval, what was required, verdict; no true values."""
         table = self.table
         columns: dict[str, list[Any]] = {}
         places = [_first_lines(layout.cell, table.cells)[self.cell] for layout in table.layouts]

@@ -195,6 +195,8 @@ def _ends(component: Component, targets: Bools, clock: Clock, whole: bool) -> tu
 def _is_forest(component: Component, whole: bool) -> bool:
     """Whether cells and relations form no circle: bounds that follow from one relation after the other are then exact."""
     matrix = component.matrix
+    if component.gaps.any():
+        return False
     if whole and not ((np.abs(matrix.data) == 1).all() and (component.low == 0).all() and (component.high == 0).all()):
         return False
     pieces, _ = connected_components(graph(matrix), directed=False)
@@ -276,4 +278,6 @@ def _components(
             allowed=TOLERANCE * unit,
             step=unit,
             lifts=sparse.csr_array((0, len(cells))),
+            empty=-np.ones(len(cells)),
+            least=np.full(len(cells), -np.inf),
         )

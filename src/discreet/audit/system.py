@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from discreet.audit.lifts import lifts
+from discreet.audit.thresholds import by_thresholds
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Table
 
@@ -34,7 +35,8 @@ MARGIN = 1e3
 class Component:
     """Hidden cells that hang together, in units of ``scale``; arrays over its ``cells`` or over its rows.
 
-    ``lifts`` sets of cells that can be moved up together by any amount, shape (sets, cells).
+    ``lifts`` sets of cells that can be moved up together by any amount, shape (sets, cells).  A cell does not lie between
+    ``empty`` (where its value is 0) and ``least``, which is below that where nothing is known of the kind.
     """
 
     cells: Integers
@@ -47,6 +49,19 @@ class Component:
     allowed: float
     step: float
     lifts: sparse.csr_array
+    empty: Floats
+    least: Floats
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Cells that are empty or at least so large."""
+        return self.least > self.empty
+
+    def beside_gaps(self) -> tuple[Floats, Floats]:
+        """Bounds between which no cell crosses a gap: empty cells stay so, and the others stay as large as they must be."""
+        is_empty = self.empty >= 0
+        lower = np.where(self.gaps & ~is_empty, np.maximum(self.lower, self.least), self.lower)
+        return lower, np.where(self.gaps & is_empty, np.minimum(self.upper, 0.0), self.upper)
 
     def off(self, deviation: Floats) -> float:
         """How far this table misses the published relations and bounds, all misses added up."""
@@ -56,6 +71,7 @@ class Component:
             + np.maximum(rows - self.high, 0).sum()
             + np.maximum(self.lower - deviation, 0).sum()
             + np.maximum(deviation - self.upper, 0).sum()
+            + np.minimum(np.abs(deviation - self.empty), np.maximum(self.least - deviation, 0)).sum()
         )
         return float(misses)
 
@@ -143,7 +159,7 @@ def _split(
     high: Floats,
     unknown: NDArray[np.bool_],
 ) -> System:
-    below, above = table.bounds()
+    below, above, least = by_thresholds(table, *table.bounds())
     lower, upper = np.minimum(below - table.value, 0), np.maximum(above - table.value, 0)
     known = ~unknown | ((lower == 0) & (upper == 0))
     known = _derive(equalities, lower, upper, known)
@@ -154,7 +170,8 @@ def _split(
     matrix.eliminate_zeros()
     row_low = np.concatenate([np.zeros(equalities.shape[0]), low])
     row_high = np.concatenate([np.zeros(equalities.shape[0]), high])
-    components = tuple(_components(table, free, matrix, row_low, row_high, lower[free], upper[free], lifted[:, free]))
+    ends = row_low, row_high, lower[free], upper[free], least[free]
+    components = tuple(_components(table, free, matrix, *ends, lifted[:, free]))
     return System(known=known, components=components, equalities=equalities)
 
 
@@ -199,6 +216,7 @@ def _components(
     high: Floats,
     lower: Floats,
     upper: Floats,
+    least: Floats,
     lifted: sparse.csr_array,
 ) -> list[Component]:
     if not free.size:
@@ -213,7 +231,7 @@ def _components(
     for name in dict.fromkeys(of_cell.tolist()):
         columns, lines = cells_by[name], rows_by.get(name, none)
         part = matrix[lines][:, columns]
-        ends = low[lines], high[lines], lower[columns], upper[columns]
+        ends = low[lines], high[lines], lower[columns], upper[columns], least[columns]
         out.append(_component(table, free[columns], part, *ends, lifted[lifts_by.get(name, none)][:, columns]))
     return out
 
@@ -226,6 +244,7 @@ def _component(
     high: Floats,
     lower: Floats,
     upper: Floats,
+    least: Floats,
     lifted: sparse.csr_array,
 ) -> Component:
     """One component, each row divided by its largest factor, and all in units that suit its numbers."""
@@ -248,6 +267,8 @@ def _component(
         allowed=TOLERANCE * finest / scale,
         step=table.unit / scale,
         lifts=sparse.csr_array(lifted),
+        empty=-table.value[cells] / scale,
+        least=np.where(least > 0, (least - table.value[cells]) / scale, -np.inf),
     )
 
 

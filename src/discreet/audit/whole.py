@@ -6,11 +6,10 @@ from itertools import count
 
 import numpy as np
 
-from discreet.audit.intervals import NOISE, Clock, Reach
+from discreet.audit.intervals import NOISE, Clock, Reach, whole_program
 from discreet.audit.system import Component
 from discreet.model.table import Bools
 from discreet.solve.highs import solve
-from discreet.solve.problem import Program
 
 __all__ = ["seek_whole_tables"]
 
@@ -29,9 +28,7 @@ def seek_whole_tables(component: Component, reach: Reach, targets: Bools, clock:
     All targets that are not at an end yet are moved at once: all up, all down, and each to one of its ends left, in turn.
     """
     step = component.step
-    lower, upper = np.ceil(component.lower / step - NOISE), np.floor(component.upper / step + NOISE)
-    low, high = component.low / step, component.high / step
-    every, half, idle = np.ones(len(lower), bool), np.arange(len(lower)) % 2 == 0, 0
+    half, idle = np.arange(len(component.cells)) % 2 == 0, 0
     up, down = _left(reach, targets, step)
     for turn in count():
         left = up.sum() + down.sum()
@@ -42,12 +39,12 @@ def seek_whole_tables(component: Component, reach: Reach, targets: Bools, clock:
             (up & (half | ~down), down & ~(up & half)) if aim == "both" else (up & (aim == "up"), down & (aim == "down"))
         )
         half = ~half if aim == "both" else half
-        program = Program(fall * 1.0 - rise * 1.0, component.matrix, low, high, lower, upper, every)
+        program = whole_program(component, fall * 1.0 - rise * 1.0)
         limit = clock.left()
         clock.solves += 1
         outcome = solve(program, time_limit=LONGEST if limit is None else min(limit, LONGEST), mip_gap=GAP)
         if outcome.x is not None:
-            reach.witness(component, np.rint(outcome.x) * step, whole=True)
+            reach.witness(component, np.rint(outcome.x[: len(half)]) * step, whole=True)
         up, down = _left(reach, targets, step)
         idle = 0 if left - up.sum() - down.sum() >= WORTH else idle + 1
 
