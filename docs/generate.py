@@ -10,7 +10,7 @@ from discreet.method import parameters
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
 from discreet.plan import sections
-from discreet.plan.catalog import CATALOG
+from discreet.plan.catalog import CATALOG, FAMILIES
 
 FOLDER = Path(__file__).parent
 HEAD = "| parameter | takes | default | unit | limits | meaning |\n|---|---|---|---|---|---|"
@@ -62,9 +62,10 @@ def pages() -> dict[str, str]:
     """Every page by file name, the index included."""
     made = {f"methods/{name}.md": page(name, method) for name, method in CATALOG.items()}
     index = ["# Methods", "", "Written from the code by `make docs`; `discreet methods NAME` says the same.", ""]
-    for name, method in CATALOG.items():
-        index.append(f"- [{name}]({name}.md): {inspect.cleandoc(method.__doc__ or '').splitlines()[0]}")
-    return {"plan.md": plan(), "methods/index.md": "\n".join([*index, ""])} | made
+    for family, methods in FAMILIES.items():
+        lines = [f"- [{one.NAME}]({one.NAME}.md): {inspect.cleandoc(one.__doc__ or '').splitlines()[0]}" for one in methods]
+        index += [f"## {family}", "", *lines, ""]
+    return {"plan.md": plan(), "methods/index.md": "\n".join(index)} | made
 
 
 def main() -> int:

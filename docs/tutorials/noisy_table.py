@@ -4,10 +4,13 @@ Run it from anywhere: python docs/tutorials/noisy_table.py [FILE.svg], to keep t
 """
 
 # %% [markdown]
-# A table for which much would have to be suppressed can be published with noise instead.  All noise is made from *record
-# keys*, and these from a secret, so that the same contributors carry the same noise in every table that is made from the
-# register: an intruder who asks again gets the same number again.  The secret is made once and kept in the house; whoever has
-# it can take the noise off.
+# Where too much of a table would have to be hidden, it can be published with noise instead: each number is a little wrong, by
+# chance, and nobody can tell by how much.
+#
+# The noise is made from *record keys*, one for each enterprise, and the keys from a secret.  So the same contributors carry
+# the same noise in every table of this register: who asks again gets the same number again and cannot average the noise
+# away.  Make the secret once and keep it in the house; whoever has it can take the noise off.  (Here it is made anew for each
+# run, so the numbers below are others each time.)
 
 # %%
 import secrets
@@ -31,9 +34,8 @@ with TemporaryDirectory() as folder:
     secret = Secret.from_file(kept)
 
 # %% [markdown]
-# Layered perturbation puts noise on the nine largest contributions of each cell: noise that belongs to the contributor on the
-# largest four, a mixture of this and of noise that belongs to the cell on the next five.  It wants the ten largest of each
-# cell.
+# We count turnover by activity and region, as in the first tutorial, with two additions: the secret, and the ten largest
+# contributions of each cell (`ranks`), which the method below looks at.  A rule then finds the sensitive cells.
 
 # %%
 records = dc.read_microdata(register / "register.parquet", unit="enterprise", holding="group")
@@ -44,9 +46,15 @@ table = dc.PPercent(p=10).apply(table)
 print(table)
 
 # %% [markdown]
-# The noise of one contributor is between 10 and 20 % of its contribution, up or down.  `target` = 20 multiplies it in each
-# cell so that the difference between two cells estimates none of the three largest contributions with a standard error
-# below 1/√20 = 22 % of it, as far as the factors of the second and the third may go (at most 1.9).
+# The *Layered Perturbation Method* puts noise on the nine largest contributions of a cell.  On the four largest it is noise
+# that the contributor carries everywhere.  On the next five it is a mixture of this and of noise that belongs to the cell, and
+# is another one as soon as somebody comes or goes.
+#
+# Each contributor's noise is between `low` = 10 % and `high` = 20 % of its contribution, up or down.  An intruder could still
+# subtract two cells that differ by one contributor.  `target` = 20 makes the noise of the three largest stronger in each cell,
+# so that such a difference misses their contributions by 1/√20 = 22 % or more (the standard error).  There is a limit to this,
+# and the history counts the cells that miss the target because of it: here none.
+#
 # Sensitive cells and those with fewer than ten contributors stay hidden.
 
 # %%
@@ -56,9 +64,9 @@ print(noisy)
 print(f"  {noisy.history[-1].method}: {dict(noisy.history[-1].counts)}")
 
 # %% [markdown]
-# No other cell has to be hidden to protect the hidden ones: their neighbours are not exact any more.  The audit does not take
-# this for granted.  It asks what follows from the release for certain, and how closely the numbers estimate a sensitive
-# cell that is missing among them.
+# No other cell has to be hidden to protect the hidden ones, since their neighbours are not exact any more.  The audit does not
+# take this for granted.  It asks what follows from the release for certain, and how closely a hidden sensitive cell can be
+# estimated from the numbers around it: the total with noise less the other parts with noise.
 
 # %%
 proof = audit(noisy)
@@ -66,8 +74,9 @@ print(proof)
 release = dc.publish(noisy, audit=proof)
 
 # %% [markdown]
-# Readers get a standard error beside each number.  The exact one would tell how large the largest contributions are, so it is
-# rounded up to a few grades.
+# Readers get a standard error beside each number: about two in three numbers are closer to the truth than that, and nearly
+# all within twice as much.  The exact error would tell how large the largest contributions are, so it is rounded up to one of
+# a few grades: 0.5 %, 1 %, 2 %, 5 % … of the number.
 
 # %%
 columns = release.to_columns()
@@ -87,11 +96,13 @@ print(f"all deviations together are {loss.total.share:.1%} of all that is shown"
 print(f"{loss.additivity.broken} of {loss.additivity.equations} totals differ from the sum of their parts")
 
 # %% [markdown]
-# What can an intruder learn?  The attack report tries all known attacks on made-up cells, so nothing confidential enters; a
-# plan's report holds it for each method with noise.  Here is one kind of cell, with twelve contributors.
+# What can an intruder learn who may ask for many tables?  The attack report tries the known attacks on made-up cells, so
+# nothing confidential enters; the report of a plan holds it for each method with noise.  Here is one kind of cell, with
+# twelve contributors.  Each attack estimates one contribution:
 #
-# *Subset query*: two numbers, with and without a contributor, subtracted.  *Averaging*: many such pairs, each with another
-# small contributor beside.  *Rank change*: the same again without the largest, so that all below it move up.
+# - *subset query*: two numbers, with and without the contributor, are subtracted;
+# - *averaging*: many such pairs, each with other small contributors beside, and the mean of the differences;
+# - *rank change*: the same again without the largest contributor, so that all below it move up by one rank.
 
 # %%
 profile, queries = PROFILES[0], (1, 2, 5, 10, 20, 50, 100)
@@ -104,11 +115,15 @@ for learnt in (attacked.subsets, *attacked.learnt):
         print(f"  {learnt.attack:12}  contributor {rank:2}: {told}")
 
 # %% [markdown]
-# The noise of the cell averages out and that of the contributors stays: the largest is protected however often somebody
-# asks.  Rank changes come closer, as noise changes its sign with the rank, and closest to those in the middle.  Contributors
-# without noise of their own, rank ten and below, are found out in the end.  Where users may ask for as many tables as they
-# like, this is what to look at before choosing a method.  Evans, Zayatz and Slanta's has noise on every contributor, all of
-# which stays; with the same distribution it is less noise for the largest.
+# Read it like this: an error of 27 means that the intruder misses the contribution by about 27 % of it.
+#
+# The noise of the cell averages out, and that of the contributors stays: the largest contributor is protected however often
+# somebody asks.  Rank changes come closer, because noise changes its sign with the rank; closest of all to contributors in
+# the middle.  Those of rank ten and below have no noise of their own, and are found out in the end.  Where users may ask for
+# as many tables as they like, look at this before you choose a method.
+#
+# For comparison, the method of Evans, Zayatz and Slanta puts noise on every contributor, and all of it stays.  With noise of
+# the same size it protects the largest contributors less, and the small ones for ever.
 
 # %%
 (other,) = attack_report(EvansZayatzSlanta(low=0.1, high=0.2), [profile], queries=queries, replicates=100)
@@ -117,7 +132,7 @@ lines = {f"layered, contributor {rank}": averaged.error[averaged.rank == rank] f
 lines["Evans, Zayatz, Slanta"] = other.learnt[0].error[other.learnt[0].rank == 1]
 
 # %% [markdown]
-# As a picture: the error after averaging over pairs.
+# As a picture: what averaging over more and more pairs leaves of the intruder's error.
 
 # %%
 left, top, width, height, most = 48, 40, 420, 300, max(max(errors) for errors in lines.values()) * 1.1

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     )
     from discreet.tables.perturb.ptable_design import design_counts, design_magnitudes
     from discreet.tables.rounding import (
+        ControlledAdjustment,
+        ControlledRounding,
+        InnerCellRounding,
         RoundConventional,
         RoundGraduated,
         RoundMidpoint,
@@ -92,6 +95,8 @@ __all__ = [
     "Audit",
     "CellKey",
     "CellKeyMagnitude",
+    "ControlledAdjustment",
+    "ControlledRounding",
     "Dominance",
     "EvansZayatzSlanta",
     "ExactSuppression",
@@ -100,6 +105,7 @@ __all__ = [
     "GaussSuppression",
     "Hierarchy",
     "HierarchyError",
+    "InnerCellRounding",
     "InputError",
     "Intruder",
     "KDisclosure",
@@ -213,6 +219,9 @@ _HOME = {
     ),
     "discreet.tables.perturb.ptable_design": ("design_counts", "design_magnitudes"),
     "discreet.tables.rounding": (
+        "ControlledAdjustment",
+        "ControlledRounding",
+        "InnerCellRounding",
         "RoundConventional",
         "RoundGraduated",
         "RoundMidpoint",

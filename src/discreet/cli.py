@@ -167,8 +167,17 @@ def _summary(one: Any) -> str:
     verdict = "REFUSED"
     if one.published is not None:
         verdict = "published with signed exceptions" if one.published.exceptions else "published"
-    counts = f"{table.cells} cells, {int(table.primary.sum())} primary and {int(table.secondary.sum())} secondary suppressions"
-    return f"{one.name}: {verdict}; {counts}; {one.audit!r}; {one.seconds:.1f} s"
+    return f"{one.name}: {verdict}; {_counted(table)}; {one.audit!r}; {one.seconds:.1f} s"
+
+
+def _counted(table: Any) -> str:
+    """How many cells there are, and what became of those that are not shown as they are."""
+    hidden, changed = table.suppressed, table.perturbed
+    sensitive = int((changed & table.primary).sum())
+    among = f" ({sensitive} of them sensitive)" if sensitive else ""
+    perturbed = f"{int(changed.sum())} perturbed{among}, " if changed.any() else ""
+    suppressions = f"{int((hidden & table.primary).sum())} primary and {int((hidden & table.secondary).sum())} secondary"
+    return f"{table.cells} cells, {perturbed}{suppressions} suppressions"
 
 
 def _progress() -> Callable[[str], None] | None:
@@ -186,7 +195,7 @@ def _audit(given: argparse.Namespace) -> int:
     unsafe = False
     for name, table in _tables(given):
         proof = audit(table, time_limit=given.time_limit)
-        print(f"{name}: {'safe' if proof.safe else 'NOT SAFE'}; {table!r}; {proof!r}")
+        print(f"{name}: {'safe' if proof.safe else 'NOT SAFE'}; {_counted(table)}; {proof!r}")
         for finding in proof.findings[:MOST_FINDINGS]:
             where = f"sum of {len(finding.together)} hidden cells" if finding.together else table.label(finding.cell)
             print(f"  {finding.kind}: {where}" + (f" (rule {finding.rule})" if finding.rule else ""))
@@ -239,15 +248,18 @@ def _planned(path: Path) -> list[tuple[str, Any]]:
 
 
 def _methods(given: argparse.Namespace) -> int:
-    from discreet.plan.catalog import CATALOG, find
+    from discreet.plan.catalog import CATALOG, FAMILIES, find
 
     if given.name:
         print(_explained(find(given.name)))
         return 0
     width = max(map(len, CATALOG))
-    for name, method in CATALOG.items():
-        print(f"{name:{width}}  {inspect.cleandoc(method.__doc__ or '').partition(chr(10))[0]}")
-    print("\nMore of one: discreet methods NAME")
+    for family, methods in FAMILIES.items():
+        print(f"{family}:")
+        for method in methods:
+            print(f"  {method.NAME:{width}}  {inspect.cleandoc(method.__doc__ or '').partition(chr(10))[0]}")
+        print()
+    print("More of one: discreet methods NAME")
     return 0
 
 
@@ -258,6 +270,11 @@ def _explained(method: Any) -> str:
         limits = ", ".join(part for part in (one.kind, one.limits, one.unit and f"in {one.unit}", default) if part)
         lines.append(f"  {one.name} ({limits})\n      {one.doc}")
     needed = "".join(f", {one.name} = …" for one in parameters(method) if one.required)
+    if not needed:
+        try:
+            method()
+        except ParameterError:  # no parameter is needed by itself, but some are together
+            needed = ", …"
     return "\n".join([*lines, "", f'In a plan: {{ method = "{method.NAME}"{needed} }}'])
 
 

@@ -24,6 +24,8 @@ from discreet.plan.catalog import CATALOG, PERTURBATION, SUPPRESSION, as_setting
 from discreet.testing import assert_same_table, small_table
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "controlled-adjustment": {"most": 100},
+    "inner-cell-rounding": {"base": 15},
     "a-priori": {
         "entries": [{"codes": {"v1": "B", "v2": "A"}, "status": "unsafe"}, {"codes": {"v1": "A", "v2": "C"}, "status": "safe"}]
     },
@@ -35,7 +37,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "small-count-adjustment": {"totals": "independent"},
     "zero-unsafe": {"range": 10},
 }
-COUNTS_ONLY = {"cell-key", "k-disclosure", "round-midpoint", "small-count-adjustment"}
+SENSITIVE_ONLY = {"controlled-adjustment"}
+COUNTS_ONLY = {"cell-key", "inner-cell-rounding", "k-disclosure", "round-midpoint", "small-count-adjustment"}
 
 EVERY = pytest.mark.parametrize("name", CATALOG)
 
@@ -87,7 +90,8 @@ def a_keyed_table(name: str) -> Table:
 def prepared(name: str) -> Table:
     """What the method meets in a plan: for suppression, a table with sensitive cells; for noise, one with record keys."""
     if name in PERTURBATION:
-        return a_keyed_table(name)
+        sensitive = from_settings({"method": "p-percent", "p": 20})
+        return sensitive.apply(a_table(name)) if name in SENSITIVE_ONLY else a_keyed_table(name)
     table = a_table(name)
     if name in SUPPRESSION:
         table = from_settings({"method": "p-percent", "p": 20}).apply(from_settings({"method": "min-frequency"}).apply(table))

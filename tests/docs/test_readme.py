@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
-    assert found, f"README has no {language} block"
-    return found.group(1)
+def block(language: str, number: int = 0) -> str:
+    found = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert len(found) > number, f"README has no {language} block {number}"
+    return found[number]
 
 
 @pytest.fixture
@@ -39,6 +39,19 @@ def test_the_python_example_and_the_plan_give_the_same_release(register: Path) -
     counts = re.search(r"([\d,]+) sensitive cells, ([\d,]+) hidden to protect them", README)
     assert counts
     assert hidden >= sum(int(number.replace(",", "")) for number in counts.groups())
+
+
+@pytest.mark.usefixtures("register")
+def test_the_example_with_noise_publishes_sums_and_counts_and_not_the_secret() -> None:
+    exec(compile(block("python", 1), "README.md", "exec"), {})
+    secret = Path("secret.txt")
+    assert secret.stat().st_mode & 0o077 == 0
+    released = [next(Path(folder).glob("*.csv")).read_text(encoding="utf-8") for folder in ("noisy", "counts")]
+    for text in released:
+        assert text.splitlines()[0].endswith(",standard_error")
+        assert secret.read_text(encoding="utf-8") not in text
+    assert any(line.split(",")[2] == "" for line in released[0].splitlines()), "sensitive cells stay hidden"
+    assert block("python", 1).count("protect") == 2
 
 
 def test_every_page_that_is_linked_exists() -> None:

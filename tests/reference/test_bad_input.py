@@ -477,6 +477,89 @@ def _(given: Given) -> None:
     given.methods = given.methods.replace("[{", f'[{{ method = "a-priori", entries = {entries} }}, {{', 1)
 
 
+def keyed(given: Given, method: str, microdata: str = 'secret_file = "secret.txt"', *, counts: bool = False) -> None:
+    given.files["secret.txt"] = b"a secret of the house, 4711\n"
+    given.microdata += f"\n{microdata}"
+    given.methods = f"[{method}]"
+    if counts:
+        given.table = 'spanning = ["region", "branch"]'
+
+
+@case("secret file that is not there")
+def _(given: Given) -> None:
+    keyed(given, '"tcm"', 'secret_file = "secretly.txt"')
+    given.files.clear()
+
+
+@case("secret in the plan")
+def _(given: Given) -> None:
+    keyed(given, '"tcm"', f'secret = "{SECRET}{SECRET}{SECRET}"')
+
+
+@case("secret too short")
+def _(given: Given) -> None:
+    keyed(given, '"tcm"')
+    given.files["secret.txt"] = b"short"
+
+
+@case("environment without the secret")
+def _(given: Given) -> None:
+    keyed(given, '"tcm"', 'secret_environment = "NO_SUCH_VARIABLE_HERE"')
+
+
+@case("record keys from two sources")
+def _(given: Given) -> None:
+    given.column("key", lambda i, _: str(i))
+    keyed(given, '"tcm"', 'secret_file = "secret.txt"\nrecord_key = "key"')
+
+
+@case("unit without id beside a secret")
+def _(given: Given) -> None:
+    given.records[3]["unit"] = ""
+    keyed(given, '"tcm"')
+
+
+@case("noise without keys")
+def _(given: Given) -> None:
+    keyed(given, '"tcm"', "")
+
+
+@case("noise on every unit without keys")
+def _(given: Given) -> None:
+    keyed(given, '"ezs"', "")
+
+
+@case("noise of sums on counts")
+def _(given: Given) -> None:
+    keyed(given, '"lpm"', counts=True)
+
+
+@case("noise of counts on sums")
+def _(given: Given) -> None:
+    keyed(given, '{ method = "cell-key", largest = 3, variance = 2 }')
+
+
+@case("two methods that change numbers")
+def _(given: Given) -> None:
+    keyed(given, '"tcm", "round-conventional"')
+
+
+@case("no p-table file")
+def _(given: Given) -> None:
+    keyed(given, '{ method = "cell-key", ptable = "p.csv" }', counts=True)
+
+
+@case("file that is no p-table")
+def _(given: Given) -> None:
+    keyed(given, '{ method = "cell-key", ptable = "p.csv" }', counts=True)
+    given.files["p.csv"] = b"a;b\n1;2\n"
+
+
+@case("rounding that tells a sensitive cell")
+def _(given: Given) -> None:
+    given.methods = '[{ method = "min-frequency", n = 3, range = 50 }, { method = "round-conventional", base = 2 }]'
+
+
 @case("exception that signs nothing")
 def _(given: Given) -> None:
     given.more = 'exceptions = [{ codes = { region = "S" }, reason = "asked", signed_by = "me" }]'

@@ -95,7 +95,7 @@ def test_audit_of_a_plan_applies_rules_and_hides_nothing(tmp_path: Path, capsys:
         plan.write_text(f"{PLAN}methods = {methods}\nintruder = {{ unions = false, insiders = 'none' }}\n", "utf-8")
         code, out, err = told(capsys, "audit", str(plan))
         assert code == expected, out + err
-        assert "4 primary, 0 secondary" in out
+        assert "4 primary and 0 secondary" in out
     code, _, err = told(capsys, "audit", str(plan), "--status", "status")
     assert code == 2
     assert "beside a plan" in err

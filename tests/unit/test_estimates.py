@@ -1,5 +1,6 @@
 """How closely numbers with noise estimate sensitive cells, against simulated noise and by hand."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.model.published import Exemption
 from discreet.model.table import Status, Table
 from discreet.plan.protect import secure
 from discreet.report.verdict import audit_facts
+from discreet.tables.rules import MinimumFrequency, PPercent
 from discreet.tables.suppress import GaussSuppression
 from discreet.testing import small_table
 
@@ -210,3 +212,65 @@ def test_repair_leaves_close_estimates_to_publish() -> None:
     table, proof = secure(close(), (GaussSuppression(),))
     assert [finding.kind for finding in proof.findings] == ["estimate"]
     assert table.suppressed.sum() == 1
+
+
+# ---------------------------------------------------------------- more in common than the average, and sums
+
+
+def giants(common: bool) -> tuple[Table, np.ndarray, int]:
+    """Ordinary rows whose noise has little in common with that of their totals, and one with a giant in both."""
+    chance = np.random.default_rng(8)
+    table = small_table(chance.uniform(80, 120, (30, 3)).round())
+    hidden, beside, total = table.cell(v1="A", v2="A"), table.cell(v1="A", v2="B"), table.cell(v1="A")
+    top = np.ones((table.cells, 2))
+    key = chance.integers(1, 2**32, top.shape)
+    top[[beside, total], 0] = 100
+    if common:
+        key[beside] = key[total]
+    held = dataclasses.replace(table.contributions, top=top, top_key=key)
+    noise = chance.normal(0, 5, table.cells)
+    noise[[beside, total]] = 20
+    noise[table.cell(v1="A", v2="C")] = 0.5
+    return with_primary(table.replace(contributions=held), hidden, up=9.0), noise, hidden
+
+
+def test_noise_that_large_contributors_share_cancels_out_in_their_equation() -> None:
+    """Few equations have it in common, so the average does not show it."""
+    errors = []
+    for common in (True, False):
+        table, noise, hidden = giants(common)
+        error = np.where(np.abs(noise) == 20, 20.0, np.where(noise == 0.5, 0.5, 5.0))
+        column = table.cell(v2="A")
+        error[column] = noise[column] = 500.0
+        errors.append(estimate_errors(shown(table, error, noise))[hidden])
+    assert errors[0] == pytest.approx(0.5), "what is left: the third cell's own noise"
+    assert errors[1] > 9
+
+
+def test_noise_that_large_contributors_might_share_but_do_not_is_no_finding() -> None:
+    """The estimate is off by as much as independent noise makes it."""
+    table, noise, hidden = giants(common=True)
+    noise[table.cell(v1="A", v2="B")] = -20
+    error = np.where(np.abs(noise) == 20, 20.0, np.where(noise == 0.5, 0.5, 5.0))
+    column = table.cell(v2="A")
+    error[column] = noise[column] = 500.0
+    assert estimate_errors(shown(table, error, noise))[hidden] > 20
+
+
+def test_a_sensitive_sum_of_hidden_cells_is_estimated_too() -> None:
+    """Two cells of one contributor each: either takes its own part off the sum."""
+    for n, close_by in ((1, True), (40, False)):
+        table = small_table([1000.0, 2000.0, 900.0], n=[n, n, 40], top=[[1000, 0], [2000, 0], [30, 30]])
+        table = MinimumFrequency(n=3).apply(table)
+        table = PPercent(p=20).apply(table) if n == 1 else with_primary(table, 1, 2, up=400.0)
+        errors = estimate_errors(shown(table, 3.0))
+        assert np.isfinite(errors[[1, 2]]).all() == close_by
+        assert ("estimate" in {finding.kind for finding in audit(shown(table, 3.0)).findings}) == close_by
+
+
+def test_half_the_sliding_level_is_asked_for() -> None:
+    table, a, b, total = line("frequency")
+    table = with_primary(table, a, up=0.0)
+    for sliding, fails in ((9.0, False), (11.0, True)):
+        wide = table.replace(sliding_protection=np.where(np.arange(table.cells) == a, sliding, 0.0))
+        assert bool(estimate_findings(shown(wide, errors_of(table, b, total, 3.0, 4.0)))[1]) == fails

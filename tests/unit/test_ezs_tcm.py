@@ -16,6 +16,7 @@ from discreet.model.link import link
 from discreet.model.noise import PURPOSE, Noise, UnitNoise, hashed
 from discreet.model.tabulate import tabulate
 from discreet.tables.perturb.ezs import EvansZayatzSlanta
+from discreet.tables.perturb.layered import LayeredPerturbation
 from discreet.tables.perturb.tcm import TopContributors
 from discreet.testing import small_table
 
@@ -385,3 +386,12 @@ def test_no_value_or_key_is_told(method):
     for cell in range(table.cells):
         assert str(table.value[cell]) not in told
         assert str(table.contributions.key[cell]) not in told
+
+
+@pytest.mark.parametrize("method", [TopContributors(), LayeredPerturbation(minimum=0)])
+def test_contributors_with_several_keys_are_refused(method):
+    """A holding whose units have keys of their own would carry the noise of another unit in each cell."""
+    frame, ranks = records(holdings=40), method.ranks_needed
+    with pytest.raises(InputError, match="one record key for each contributor"):
+        method.apply(counted(frame, method, holding="group", ranks=ranks))
+    method.apply(counted(frame, method, holding="group", ranks=ranks, secret=Secret("a secret of more than sixteen letters")))

@@ -11,7 +11,8 @@ from discreet.errors import NotProtectedError
 from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.plan.protect import protect, secure
-from discreet.tables.rules import MinimumFrequency
+from discreet.tables.rounding import RoundConventional
+from discreet.tables.rules import MinimumFrequency, PPercent
 from discreet.tables.suppress import GaussSuppression
 from discreet.testing import small_table
 
@@ -100,3 +101,12 @@ def test_the_intruder_decides_how_much_is_hidden() -> None:
     keen = protect(a_table(intruder=Intruder(prior=30)), methods)
     assert meek.suppressed.sum() <= keen.suppressed.sum()
     assert audit(keen).safe
+
+
+def test_what_was_hidden_is_repaired_before_the_rest_is_rounded() -> None:
+    top = np.sort(np.random.default_rng(2).lognormal(3, 1.5, (8, 10, 4)), axis=-1)[..., ::-1].round()
+    table = small_table(top.sum(axis=-1), top=top)
+    after = protect(table, [PPercent(p=15), GaussSuppression(), RoundConventional(base=10)])
+    assert after.suppressed.any()
+    assert after.perturbed.sum() + after.suppressed.sum() == after.cells
+    assert not np.isnan(publish(after).layout().value[~after.suppressed[after.layouts[0].cell]]).any()

@@ -8,19 +8,25 @@ from discreet.errors import ParameterError, near
 from discreet.method import build, to_dict
 from discreet.tables import perturb, rounding, rules, suppress
 
-__all__ = ["CATALOG", "PERTURBATION", "SUPPRESSION", "as_settings", "find", "from_settings"]
+__all__ = ["CATALOG", "FAMILIES", "PERTURBATION", "SUPPRESSION", "as_settings", "find", "from_settings"]
 
-_RULES: tuple[type[Any], ...] = rules.METHODS
-_SUPPRESSION: tuple[type[Any], ...] = suppress.METHODS
-_PERTURBATION: tuple[type[Any], ...] = (*perturb.METHODS, *rounding.METHODS)
+RULES, HIDE, NOISE, ROUNDING = "What is sensitive", "Hide further cells", "Show noise", "Show rounded or adjusted numbers"
 
-CATALOG: dict[str, type] = {method.NAME: method for method in (*_RULES, *_SUPPRESSION, *_PERTURBATION)}
+FAMILIES: dict[str, tuple[type[Any], ...]] = {
+    RULES: rules.METHODS,
+    HIDE: suppress.METHODS,
+    NOISE: perturb.METHODS,
+    ROUNDING: rounding.METHODS,
+}
+"""Every method under what it does, in the order in which a plan needs them."""
+
+CATALOG: dict[str, type] = {method.NAME: method for family in FAMILIES.values() for method in family}
 """Every method by its name, rules first."""
 
-SUPPRESSION: frozenset[str] = frozenset(method.NAME for method in _SUPPRESSION)
+SUPPRESSION: frozenset[str] = frozenset(method.NAME for method in FAMILIES[HIDE])
 """The names of the methods that hide further cells to protect the sensitive ones."""
 
-PERTURBATION: frozenset[str] = frozenset(method.NAME for method in _PERTURBATION)
+PERTURBATION: frozenset[str] = frozenset(method.NAME for family in (NOISE, ROUNDING) for method in FAMILIES[family])
 """The names of the methods that show other numbers than the true ones."""
 
 

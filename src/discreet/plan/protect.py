@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Protocol
 
 from discreet.audit import Audit, audit
 from discreet.audit.publish import unsigned
 from discreet.model.published import Exemption
 from discreet.model.table import Table
-from discreet.plan.catalog import SUPPRESSION
+from discreet.plan.catalog import PERTURBATION, SUPPRESSION
 from discreet.tables.suppress import repair
 
-__all__ = ["Method", "Progress", "protect", "secure"]
+__all__ = ["Method", "Progress", "apply_all", "protect", "secure"]
 
 Progress = Callable[[str], None]
 
@@ -39,9 +38,34 @@ def protect(
     """
     began = time.monotonic()
     say = progress or _silent
-    applied = reduce(lambda current, method: _applied(current, method, say), methods, table)
-    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-    return secure(applied, methods, time_limit=left, progress=say)[0]
+    deadline = None if time_limit is None else began + time_limit
+    applied = apply_all(table, methods, deadline=deadline, progress=say)
+    return secure(applied, methods, time_limit=_left(deadline), progress=say)[0]
+
+
+def apply_all(
+    table: Table,
+    methods: Sequence[Method],
+    *,
+    exceptions: Sequence[Exemption] = (),
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Apply the methods in order; what was hidden is repaired before a method rounds or adds noise.
+
+    Afterwards it could not be: a cell that is perturbed hides less than one that is shown and could be hidden.
+    """
+    say = progress or _silent
+    for number, method in enumerate(methods):
+        if getattr(method, "NAME", "") in PERTURBATION and _suppress(methods[:number]):
+            table, _ = secure(table, methods[:number], exceptions=exceptions, time_limit=_left(deadline), progress=say)
+        say(f"{getattr(method, 'NAME', type(method).__name__)}")
+        table = method.apply(table)
+    return table
+
+
+def _suppress(methods: Sequence[Method]) -> bool:
+    return any(getattr(method, "NAME", "") in SUPPRESSION for method in methods)
 
 
 def secure(
@@ -65,15 +89,10 @@ def secure(
         unmet = unsigned(table, exceptions, proof)
         late = deadline is not None and time.monotonic() >= deadline
         mendable = [finding for finding in unmet if finding.kind != "estimate"]
-        if late or not mendable or not any(getattr(method, "NAME", "") in SUPPRESSION for method in methods):
+        if late or not mendable or not _suppress(methods):
             return table, proof
         say(f"repair: {len(mendable)} demands are not met yet")
         table = repair(table, mendable, ahead=not exceptions)
-
-
-def _applied(table: Table, method: Method, say: Progress) -> Table:
-    say(f"{getattr(method, 'NAME', type(method).__name__)}")
-    return method.apply(table)
 
 
 def _left(deadline: float | None) -> float | None:

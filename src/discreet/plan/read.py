@@ -211,6 +211,7 @@ class _Reader:
         if section is None:
             return None, Missing()
         self.exists(("microdata", "path"), section.path)
+        self.exists(("microdata", "secret_file"), section.secret_file, secret=True)
         where = ("microdata", "missing")
         missing = self.section(Missing, where) if section.missing is not None else None
         return section, missing or Missing()
@@ -231,8 +232,7 @@ class _Reader:
             if getattr(section, key) is not None and section.file is None and not (key == "encoding" and section.labels):
                 self.wrong((*where, key), f"{key} is for a hierarchy from a file")
         for key in ("file", "labels"):
-            if getattr(section, key) is not None:
-                self.exists((*where, key), getattr(section, key))
+            self.exists((*where, key), getattr(section, key))
         return section
 
     def table(self, name: str, methods: tuple[Any, ...] | None, intruder: Intruder | None) -> TablePlan | None:
@@ -375,11 +375,12 @@ class _Reader:
             return []
         return list(entries)
 
-    def exists(self, where: Where, name: str) -> None:
-        file = self.path.parent / name
-        if not file.is_file():
+    def exists(self, where: Where, name: str | None, *, secret: bool = False) -> None:
+        file = self.path.parent / (name or "")
+        if name is not None and not file.is_file():
             beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-            self.wrong(where, f"there is no file {name!r}{near(file.name, beside)}; paths are relative to the plan")
+            what = "no such file to hold the secret (give its path, never the secret itself)" if secret else f"no file {name!r}"
+            self.wrong(where, f"there is {what}{near(file.name, beside)}; paths are relative to the plan")
 
     def wrong(self, where: Where, text: str) -> None:
         line = 0

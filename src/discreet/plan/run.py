@@ -15,18 +15,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.audit import Audit, audit, publish
+from discreet.audit.rounding import RoundingAudit, rounding_audit
 from discreet.errors import InputError, NotProtectedError
 from discreet.io.published import FORMATS, write_published
 from discreet.loss import PerturbationLoss, SuppressionLoss, perturbation_loss, suppression_loss
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
-from discreet.plan.protect import Progress, secure
+from discreet.plan.protect import Progress, apply_all, secure
 from discreet.plan.read import Plan, TablePlan, read_plan
 from discreet.plan.sections import OutputSection
 from discreet.plan.sources import Sources
 
 __all__ = ["Run", "TableRun", "check_out", "run_plan", "staged", "write_release"]
+
+ROUNDING_SECONDS = 30.0
+"""The rounding audit of a table, which the report tells and nothing depends on, takes no longer."""
 
 PARTS = ("discreet", "numpy", "scipy", "duckdb", "highspy", "narwhals")
 
@@ -49,6 +55,7 @@ class TableRun:
     seconds: float
     refusal: str = ""
     perturbation: PerturbationLoss | None = None
+    rounding: RoundingAudit | None = None
 
     def __repr__(self) -> str:
         return f"TableRun({self.name}: {self.table!r}, {'published' if self.published else 'refused'})"
@@ -121,13 +128,14 @@ def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | Non
     name, one = " + ".join(one.name for one in group), group[0]
     exceptions = [Exemption(**dataclasses.asdict(entry), table=part.name) for part in group for entry in part.exceptions]
     proof, published, refusal = None, None, ""
+
+    def told(text: str) -> None:
+        say(f"{name}: {text}")
+
     try:
-        for method in one.methods:
-            say(f"{name}: {getattr(method, 'NAME', type(method).__name__)}")
-            table = method.apply(table)
-        table, proof = secure(
-            table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=lambda text: say(f"{name}: {text}")
-        )
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        table = apply_all(table, one.methods, exceptions=exceptions, deadline=deadline, progress=told)
+        table, proof = secure(table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=told)
         published = publish(table, exceptions=exceptions, audit=proof)
     except NotProtectedError as error:
         refusal = str(error)
@@ -142,7 +150,17 @@ def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | Non
         seconds=time.perf_counter() - began,
         refusal=refusal,
         perturbation=perturbation_loss(table) if table.perturbed.any() else None,
+        rounding=rounding_audit(table, time_limit=_least(time_limit)) if published and _bounded(table) else None,
     )
+
+
+def _bounded(table: Table) -> bool:
+    """Some shown number bounds the value behind it."""
+    return bool((table.perturbed & np.isfinite(table.shown_low) & np.isfinite(table.shown_high)).any())
+
+
+def _least(time_limit: float | None) -> float:
+    return ROUNDING_SECONDS if time_limit is None else min(time_limit, ROUNDING_SECONDS)
 
 
 # -------------------------------------------------------------------- files

@@ -46,6 +46,19 @@ class MicrodataSection(Roles):
     )
     missing: Mapping[str, Any] | None = param(None, "what counts as missing and what happens to it: { on_code = 'drop', … }")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sources = {
+            "secret_file": self.secret_file,
+            "secret_environment": self.secret_environment,
+            "record_key": self.record_key,
+        }
+        given = [name for name, source in sources.items() if source is not None]
+        if len(given) > 1:
+            raise ParameterError(" and ".join(given), "record keys come from one of them", "leave out the others")
+        if self.key_hash != type(self).key_hash and given in ([], ["record_key"]):
+            raise ParameterError("key_hash", "says how record keys are made from a secret, and no secret is named")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HierarchySection:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.rounding import RoundingAudit
 from discreet.errors import InputError
 from discreet.method import parameters
 from discreet.model.contributions import Floats
@@ -45,6 +46,7 @@ def facts(run: Run) -> dict[str, Any]:
     - ``history``: method, what, counts, seconds;
     - ``audit``: see :func:`discreet.report.verdict.audit_facts`;
     - ``loss``: see :func:`discreet.report.loss.loss_facts`;
+    - ``rounding``: ``cells`` whose number bounds the value, and how many are ``determined``, ``narrowed`` or ``not_proved``;
     - ``perturbation``: see :func:`discreet.report.perturbation.perturbation_facts`; ``errors``: how many numbers were
       published with which standard error; both null where there is nothing of the kind, or the table is refused;
     - ``attacks``: for each method that made noise, see :func:`discreet.report.attacks.attack_facts`;
@@ -100,6 +102,7 @@ def _table_facts(run: TableRun) -> dict[str, Any]:
         "audit": audit_facts(run.audit),
         "loss": loss_facts(table, run.loss),
         "perturbation": None if costs is None else perturbation_facts(costs),
+        "rounding": None if run.rounding is None or shown is None else _rounding(run.rounding),
         "errors": errors,
         "attacks": _attacks(run),
         "marks": MARKS,
@@ -113,6 +116,11 @@ def _released(table: Table, published: PublishedTable, what: str) -> Floats:
     for layout, lines in zip(table.layouts, published.layouts, strict=True):
         released[layout.cell[table.listed[layout.cell]]] = getattr(lines, what)
     return released
+
+
+def _rounding(audit: RoundingAudit) -> dict[str, int]:
+    """How many rounded numbers are known more closely than each says by itself; told as the reader could count them."""
+    return {word.replace(" ", "_"): int(audit.counts[word]) for word in ("cells", "determined", "narrowed", "not proved")}
 
 
 def _signature(table: Table, exception: Exemption) -> dict[str, str]:

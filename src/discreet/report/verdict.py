@@ -230,9 +230,12 @@ def _blind_spots(table: Table) -> list[str]:
         "Records of persons or firms that are recognised from an open cell that no rule was asked about.",
     ]
     if table.perturbed.any():
-        out.append("Averages and differences over other tables that carry noise of the same keys.")
+        out.append("Averages and differences over other tables that carry noise or chance rounding of the same keys.")
         out.append(
-            "How likely a value is: of rounding and noise the proof counts what is possible, within the bounds they give."
+            "How likely a value is within its bounds. Of random numbers the audit asks besides how closely those of one sum "
+            "estimate a sensitive cell; sums of several, or over other tables, it does not try."
+            if np.isfinite(table.shown_error).any()
+            else "How likely a value is: of rounding the proof counts what is possible, within the bounds that it gives."
         )
         if table.intruder.perturbed == "sensitive":
             out.append(

@@ -17,6 +17,7 @@ from discreet.model.showing import known_noise, need_contributions, need_keys, t
 from discreet.model.table import Bools, Table
 from discreet.tables.perturb.layers import FACTORS, Layers, factors
 from discreet.tables.perturb.moments import LpmScheme, contribution_variances, total_variance
+from discreet.tables.perturb.unit_keys import need_unit_keys
 from discreet.tables.rules import MinimumFrequency
 
 __all__ = ["LayeredPerturbation"]
@@ -188,9 +189,7 @@ class LayeredPerturbation:
     def _check(self, table: Table) -> None:
         need_contributions(table, self.NAME, self.ranks_needed)
         need_keys(table, self.NAME)
-        if not table.contributions.top_key.any():
-            problem = "needs the record keys of the largest contributors, and the table has only those of cells"
-            raise InputError(self.NAME, problem, "count it from records with record keys")
+        need_unit_keys(table, self.NAME)
 
     def _to_show(self, table: Table, error: Floats) -> tuple[Bools, Bools]:
         """The cells to show, and those that are primary but slightly sensitive."""

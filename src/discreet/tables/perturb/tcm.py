@@ -15,6 +15,7 @@ from discreet.model.noise import Noise, hashed
 from discreet.model.showing import known_noise, need_contributions, need_keys, sensitive_cells, to_show, within
 from discreet.model.table import Table
 from discreet.tables.perturb.moments import TcmScheme, total_variance
+from discreet.tables.perturb.unit_keys import need_unit_keys
 
 __all__ = ["TopContributors"]
 
@@ -90,6 +91,7 @@ class TopContributors:
         start = time.perf_counter()
         need_contributions(table, self.NAME, self.ranks_needed)
         need_keys(table, self.NAME)
+        need_unit_keys(table, self.NAME)
         show = to_show(table, self.sensitive) & (table.contributions.holdings > 0)
         cells = np.flatnonzero(show)
         held = table.contributions.take(cells)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.method import check_params, param
-from discreet.model.contributions import Contributions
+from discreet.model.contributions import Contributions, Floats
 from discreet.model.table import Bools, Table
 from discreet.tables.rules.coalition import GUARD
 
@@ -50,6 +50,13 @@ class MinimumFrequency:
         number = counts[self.count]
         few = (number > 0) & (number < self.n * (1 - GUARD))
         return np.asarray(few | (number == 0) if self.zeros else few)
+
+    def passes(self, table: Table, /) -> Floats:
+        """From which count on each cell passes; 0 where it was declared safe, or does not hold the number that is counted."""
+        sums = table.contributions
+        number = {"units": sums.n, "holdings": sums.holdings, "weighted": sums.weight}[self.count]
+        counted = np.allclose(number, table.value, rtol=1e-9, atol=table.unit / 2)
+        return np.where(table.exempt, 0.0, np.ceil(self.n * (1 - GUARD) / table.unit) * table.unit if counted else 0.0)
 
     def apply(self, table: Table, /) -> Table:
         """The table with the sensitive cells marked."""
