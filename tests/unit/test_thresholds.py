@@ -84,3 +84,13 @@ def test_every_verdict_is_that_of_all_tables_that_agree(seed: int) -> None:
         assert rounded.attained_low[place] == all_tables[:, cell].min()
         assert rounded.attained_high[place] == all_tables[:, cell].max()
     assert rounded.proved.all()
+
+
+def test_gaps_do_not_take_a_program_for_each_cell_or_contributor() -> None:
+    table = counts(np.random.default_rng(1).negative_binomial(0.7, 0.05, (20, 20)))
+    table = RoundConventional(base=10).apply(MinimumFrequency(n=3).apply(table))
+    proof = audit(table)
+    assert proof.safe
+    assert ((table.value == 0) & table.perturbed).sum() > 30
+    assert proof.counts["insider pairs checked"] > 1000
+    assert proof.counts["programs solved"] < 200

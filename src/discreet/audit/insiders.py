@@ -107,6 +107,7 @@ class _Search:
         self, component: Component, goals: Integers, width: Floats, groups: list[Integers], clock: Clock, whole: bool
     ) -> None:
         size = len(component.cells)
+        self.lower, self.upper = component.beside_gaps()
         self.component, self.goals, self.width, self.groups = component, goals, width, groups
         self.clock, self.whole = clock, whole
         rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
@@ -210,7 +211,7 @@ class _Search:
         part = self.component
         self.dear = dear = 1.0 + 8.0 * np.asarray(self.knows.sum(axis=0)).ravel()
         matrix = sparse.csr_array(sparse.hstack([part.matrix, -part.matrix]))
-        upper = np.concatenate([part.upper, -part.lower])
+        upper = np.concatenate([self.upper, -self.lower])
         self.most = upper
         return Program(np.tile(dear, 2), matrix, part.low, part.high, np.zeros(2 * len(dear)), upper)
 
@@ -260,7 +261,7 @@ class _Search:
     def _stretch(self, direction: Floats, enough: float) -> float:
         part = self.component
         moves = np.concatenate([direction, part.matrix @ direction])
-        high, low = np.concatenate([part.upper, part.high]), np.concatenate([part.lower, part.low])
+        high, low = np.concatenate([self.upper, part.high]), np.concatenate([self.lower, part.low])
         equal = np.concatenate([np.zeros(len(direction), bool), part.low == part.high])
         moving = (np.abs(moves) > NOTHING) & ~equal
         limit = np.where(moves > 0, high, low)[moving] / moves[moving]
