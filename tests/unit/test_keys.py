@@ -163,3 +163,9 @@ def test_the_secret_is_shown_and_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -
         assert hashed not in text
     assert repr(secret) == "Secret(hash)"
     assert repr(dc.Secret("987654321", paper=True)) == "Secret(paper)"
+
+
+def test_fractions_above_one_are_no_record_keys() -> None:
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "key": [0.25, 1.5, 0.75]})
+    with pytest.raises(InputError, match=r"whole numbers in \[0, 2\^32\) or fractions in \[0, 1\)"):
+        dc.tabulate(dc.read_microdata(frame, record_key="key"), spanning=["a"])

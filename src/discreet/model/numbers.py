@@ -185,7 +185,7 @@ class Numbers:
         if column is None:
             return "CAST(0 AS BIGINT)"
         absent, largest, decimals, negative = self._checked(column, "the record key")
-        if absent or negative or largest >= 2**32:
+        if absent or negative or largest >= 2**32 or (decimals and largest >= 1):
             raise InputError(f"column {column!r}", "record keys must be whole numbers in [0, 2^32) or fractions in [0, 1)")
         if decimals == 0 and largest >= 1:
             return f"CAST({self._number(column)} AS BIGINT)"
