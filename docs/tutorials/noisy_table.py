@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import discreet as dc
 from discreet.audit import audit
 from discreet.audit.attacks import attack_report
-from discreet.audit.cells import PROFILES
+from discreet.audit.profiles import PROFILES
 from discreet.loss import perturbation_loss
 from discreet.model.keys import Secret
 from discreet.tables.perturb import EvansZayatzSlanta, LayeredPerturbation

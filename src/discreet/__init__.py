@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.audit import Audit, publish
     from discreet.audit.attacks import attack_report
-    from discreet.audit.cells import Profile
+    from discreet.audit.profiles import Profile
     from discreet.audit.rounding import RoundingAudit, published_rounding_audit, rounding_audit
     from discreet.errors import (
         AdditivityError,
@@ -174,7 +174,7 @@ __version__ = "0.1.0"
 _HOME = {
     "discreet.audit": ("Audit", "publish"),
     "discreet.audit.attacks": ("attack_report",),
-    "discreet.audit.cells": ("Profile",),
+    "discreet.audit.profiles": ("Profile",),
     "discreet.audit.rounding": ("RoundingAudit", "published_rounding_audit", "rounding_audit"),
     "discreet.errors": (
         "AdditivityError",

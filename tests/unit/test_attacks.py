@@ -11,7 +11,7 @@ import pytest
 
 from discreet.audit import attacks
 from discreet.audit.attacks import attack_report, averaging, rank_change, same_hash, shift, subset_query, zero_noise
-from discreet.audit.cells import PROFILES, Cells, Profile, attackable
+from discreet.audit.profiles import PROFILES, Cells, Profile, attackable
 from discreet.errors import InputError, ParameterError
 from discreet.model.noise import Noise, UnitNoise
 from discreet.model.table import Table

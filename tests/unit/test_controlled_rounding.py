@@ -111,7 +111,7 @@ def test_sums_of_money_are_rounded_in_their_own_decimals() -> None:
     assert np.abs(table.equations @ after.shown).max() < 1e-9
     assert (np.abs(after.shown - table.value) < 2.5).all()
     assert np.allclose(after.shown / 2.5, np.rint(after.shown / 2.5))
-    with pytest.raises(ParameterError, match="no multiple of the last published decimal"):
+    with pytest.raises(ParameterError, match="more decimals than are published"):
         ControlledRounding(base=0.125).apply(table)
 
 

@@ -92,5 +92,5 @@ def test_hidden_counts_are_rounded_too_or_refused() -> None:
     assert (high - low)[hidden].max() <= 4
     with pytest.raises(InputError, match="would give them away"):
         InnerCellRounding(base=3).apply(MinimumFrequency(n=6).apply(counts(1)))
-    with pytest.raises(InputError, match="rounds counts"):
+    with pytest.raises(InputError, match="is about whole counts"):
         InnerCellRounding().apply(small_table([[1, 2], [3, 4]]))

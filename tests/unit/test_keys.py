@@ -93,9 +93,13 @@ def test_the_hash_of_the_paper() -> None:
     assert set(table.contributions.top_key[inner].tolist()) <= set(expected[1::3])
     with pytest.raises(InputError, match="60 ids are no whole numbers"):
         keys(records(), secret=dc.Secret("987654321", paper=True))
-    for wrong in (TEXT, "0", "-5", "1.5", ""):
+    for wrong in (TEXT, "-5", "1.5", ""):
         with pytest.raises(InputError, match="no whole number"):
             dc.Secret(wrong, paper=True)
+    for shared in ("0", "987654000", "123456", "123455"):
+        with pytest.raises(InputError, match="units share keys") as caught:
+            dc.Secret(shared, paper=True)
+        assert shared not in str(caught.value) or shared == "0"
 
 
 def test_ids_that_are_missing_are_counted_and_refused() -> None:

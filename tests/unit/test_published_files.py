@@ -108,6 +108,16 @@ def test_perturbed_counts_are_whole_and_their_errors_follow(tmp_path: Path) -> N
     assert rows["B", "Total"] == (Decimal(75), "published", None)
 
 
+def test_an_error_larger_than_its_number_is_left_out() -> None:
+    table = small_table([[10.0, 20], [30, 40]])
+    shown = np.where(np.arange(table.cells) == table.cell(v1="A", v2="A"), 0.0, table.value + 1)
+    layout = publish(table.with_shown("by hand", shown, error=3.0)).layout()
+    at = layout.value == 0
+    assert at.sum() == 1
+    assert np.isnan(layout.error[at]).all()
+    assert (layout.error[~at] >= 3).all()
+
+
 def test_errors_of_sums_are_graded_in_files_and_hidden_cells_have_none(tmp_path: Path) -> None:
     (file,) = write_published(perturbed(1, kind="magnitude"), tmp_path, hidden="x")
     _, *lines = read(file)

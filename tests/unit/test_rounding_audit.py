@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.model.knowledge import header_total
 from discreet.model.table import Table
 from discreet.tables.rounding import RoundConventional, RoundMidpoint, RoundRandom, SmallCountAdjustment
-from discreet.tables.rounding.totals import inner_cells
+from discreet.tables.rounding.parts import parts_of
 from discreet.tables.rules import MinimumFrequency
 from discreet.testing import small_table
 
@@ -29,7 +29,7 @@ def brute_force(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """The least and largest value of each cell over all whole tables that agree with what is known of each cell."""
     low, high = table.bounds()
     low, high = np.where(table.unknown, low, table.value), np.where(table.unknown, high, table.value)
-    inner = np.flatnonzero(inner_cells(table))
+    inner = parts_of(table.equations).inner
     most = np.minimum(high, 60)
     grid = np.array(list(itertools.product(*(np.arange(low[c], most[c] + 1) for c in inner))))
     sums = np.array([inner_sums(table, cell, inner) for cell in range(table.cells)])

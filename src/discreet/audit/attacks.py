@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.cells import PROFILES, Cells, Perturbing, Profile, attackable, paper
+from discreet.audit.profiles import PROFILES, Cells, Perturbing, Profile, attackable, paper
 from discreet.errors import ParameterError
 from discreet.model.contributions import Floats, Integers
 

@@ -26,10 +26,10 @@ def audit(table: Table, *, time_limit: float | None = None) -> Audit:
     """Prove a table, or say what is wrong with it.
 
     Over all published equations and declared knowledge: the feasibility interval of every cell that is suppressed, or shown
-    rounded or with noise; whether a
-    contributor who knows its own hidden cells recomputes another's; whether the sum of the hidden cells of an equation is
-    sensitive; how closely numbers with noise estimate a sensitive cell.  What could not be proved within ``time_limit``
-    seconds is reported as not proved.
+    rounded or with noise; whether a contributor who knows its own hidden cells recomputes another's; whether the sum of the
+    hidden cells of an equation is sensitive; how closely numbers with noise estimate a sensitive cell.  What could not be
+    proved within ``time_limit`` seconds is reported as not proved.  Of perturbed cells that are not sensitive the intervals are
+    found only as far as it takes to show that they are not known exactly.
 
     Guards against every intruder whom ``table.intruder`` describes.  Does not guard against knowledge that is not
     declared, nor against other releases that are not part of the table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 from pathlib import Path
 
@@ -32,7 +33,10 @@ class Secret:
     def __init__(self, text: str, *, paper: bool = False, source: str = "secret") -> None:
         self.paper = paper
         self._text = text.strip()
-        if paper and not (self._text.isdecimal() and int(self._text) > 0):
+        if paper and self._text.isdecimal() and math.gcd(int(self._text), 1000) > 1:
+            problem = "is even or a multiple of 5, so that units share keys whose ids end differently"
+            raise InputError(source, problem, "choose a number that ends in 1, 3, 7 or 9")
+        if paper and not self._text.isdecimal():
             raise InputError(
                 source,
                 "is no whole number, as the paper's hash needs",

@@ -8,13 +8,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from discreet.errors import ParameterError
 from discreet.method import check_params, param
 from discreet.model.contributions import Floats, Integers
 
-__all__ = ["HALF", "Noise", "UnitNoise", "hashed"]
+__all__ = ["HALF", "Noise", "UnitNoise", "hashed", "mixed"]
 
 HALF = 2**31
 """A record key has 32 bits: the first one gives the direction, the others the size of the noise."""
@@ -152,3 +153,15 @@ def hashed(purpose: bytes, words: Integers) -> Integers:
             made.append(one.digest())
         digests[first : first + len(made)] = np.frombuffer(b"".join(made), "<i8")
     return digests & np.int64(2**63 - 1)
+
+
+def mixed(purpose: str, key: Integers) -> NDArray[np.uint64]:
+    """64 bits for each key, by the finalizer of SplitMix64: quick, for keys that are secret and as many as cells.
+
+    Another ``purpose`` gives other ones, and keys that do not fill 32 bits give uniform ones.
+    """
+    tag = int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=8).digest(), "little")
+    bits = key.astype(np.uint64) + np.uint64(tag)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return bits ^ (bits >> np.uint64(31))

@@ -143,7 +143,8 @@ class PublishedTable:
 
         Where numbers carry noise, ``standard_error`` follows.  The exact error of a sum with noise tells how large its largest
         contributions are, and that of a weighted count its mean weight, so they are rounded up to the next of
-        :data:`ERROR_GRADES`, as a share of the published number; that of other counts tells nothing and stays as it is.
+        :data:`ERROR_GRADES`, as a share of the published number, and left out where they exceed it; that of other counts
+        tells nothing and stays as it is.
 
         The status of every hidden cell reads ``suppressed``: whoever could tell a sensitive cell from one that is hidden
         to protect it would know which contributors are few or large, and where to dig.  ``distinguish`` writes
@@ -179,8 +180,8 @@ def _told_error(table: Table) -> Floats:
     size = np.abs(np.where(table.perturbed, table.shown, np.nan))
     grades = np.array(ERROR_GRADES) * size[:, np.newaxis]
     enough = grades >= error[:, np.newaxis]
-    rank = np.where(enough.any(axis=1), enough.argmax(axis=1), len(ERROR_GRADES) - 1)
-    return np.where(np.isnan(error), np.nan, grades[np.arange(len(size)), rank])
+    told = grades[np.arange(len(size)), enough.argmax(axis=1)]
+    return np.where(enough.any(axis=1), told, np.nan)
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

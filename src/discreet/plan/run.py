@@ -96,7 +96,8 @@ def run_plan(
     """Run a plan (its file, or what ``read_plan`` made of it); with ``out``, write what is proved into that folder.
 
     Everything is checked before anything is protected.  A table that cannot be proved is refused: nothing is written for it,
-    and a release file of an earlier run is removed.  ``time_limit`` seconds a table for audit and repair together.
+    and a release file of an earlier run is removed.  ``time_limit`` seconds a table for audit and repair together, and as many
+    again once its numbers are perturbed.
 
     Errors: PlanError, InputError and their kin before anything was written; a refused table is no error but told in ``Run``.
     """

@@ -1,6 +1,6 @@
 """What an intruder learns of single contributions from a method that adds noise, for the report.
 
-All of it is about cells made up for the purpose, :data:`discreet.audit.cells.PROFILES`: what the attacks would tell of real
+All of it is about cells made up for the purpose, :data:`discreet.audit.profiles.PROFILES`: what the attacks would tell of real
 cells would be confidential itself.
 """
 
@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from discreet.audit.attacks import Attacked, Learnt, Shifts, attack_report
-from discreet.audit.cells import Perturbing
+from discreet.audit.profiles import Perturbing
 
 __all__ = ["attack_chart", "attack_facts"]
 

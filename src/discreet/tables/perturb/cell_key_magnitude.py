@@ -13,6 +13,7 @@ import numpy as np
 from discreet.errors import InputError, ParameterError
 from discreet.method import check_params, param
 from discreet.model.contributions import Floats, Integers
+from discreet.model.noise import mixed
 from discreet.model.ptable import KEYS, PTable
 from discreet.model.showing import need_contributions, need_keys, sensitive_cells, to_show
 from discreet.model.table import Bools, Table
@@ -307,9 +308,5 @@ def _direction(key: Integers) -> Floats:
 
 
 def _hashed(key: Integers, tag: int) -> Integers:
-    """A 32-bit key for this tag, independent of those for other tags: the finalizer of SplitMix64 over both."""
-    mixed = key.astype(np.uint64) * np.uint64(8) + np.uint64(tag)
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(32)).astype(np.int64)
+    """A 32-bit key for this tag, independent of those for other tags."""
+    return (mixed(f"cell-key-magnitude {tag}", key) >> np.uint64(32)).astype(np.int64)

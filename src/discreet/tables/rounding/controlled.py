@@ -8,12 +8,13 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
-from discreet.errors import InputError, NotProtectedError, ParameterError
+from discreet.errors import InputError, NotProtectedError
 from discreet.method import check_params, param
 from discreet.model.showing import sensitive_cells, to_show
 from discreet.model.table import Table
 from discreet.tables.rounding.controlled_search import Answer, Choice, search
 from discreet.tables.rounding.parts import in_reading_order
+from discreet.tables.rounding.scheme import Scale
 
 __all__ = ["ControlledRounding"]
 
@@ -31,9 +32,8 @@ class ControlledRounding:
     one integer program; in larger ones a first rounding is improved part by part, and what is found after ``rounds`` parts,
     when the ``gap`` is small enough, or at ``time_limit``, is taken.  The history tells the gap to the best that
     any rounding could be, and whether it is proved optimal.  All but the ``time_limit`` counts work, not seconds, so that every
-    machine finds the same.
-    Hidden cells are rounded inside, to keep the sums, and stay hidden; as the sums may give what they were rounded to, the
-    audit takes it that readers know it.
+    machine finds the same.  Hidden cells are rounded inside, to keep the sums, and stay hidden; as the sums may give what they
+    were rounded to, the audit takes it that readers know it.
 
     Readers can tell that a value is less than b (with ``steps``, (K + 1)·b) away from its number, and the audit knows
     it too; that sums hold tells nothing more, as they hold for the numbers, not for what is left out.
@@ -69,7 +69,7 @@ class ControlledRounding:
         if table.perturbed.any():
             problem = f"{int(table.perturbed.sum())} cells are perturbed already, and sums with these would not hold"
             raise InputError(self.NAME, problem, "use one method that rounds or adds noise a table")
-        base, shift = self._base(table), table.unit
+        base, shift = float(Scale.of(table).whole(self.base, f"{self.NAME}.base")), table.unit
         show = to_show(table, self.sensitive)
         order, equations = in_reading_order(table)
         place = np.empty_like(order)
@@ -98,14 +98,6 @@ class ControlledRounding:
         )
         shown, seconds = np.where(show, rounded, np.nan), time.perf_counter() - start
         return table.with_shown(self.NAME, shown, low=low, high=high, seconds=seconds, **counts)
-
-    def _base(self, table: Table) -> float:
-        """The base in units of the last published decimal of the table."""
-        finest = table.decimals if table.published_decimals is None else table.published_decimals
-        if abs(self.base * 10**finest - round(self.base * 10**finest)) > 1e-9:
-            problem = f"{self.base:g} is no multiple of the last published decimal"
-            raise ParameterError("controlled-rounding.base", problem, "choose a coarser base, or publish more decimals")
-        return float(round(self.base * 10**table.decimals))
 
     def _refuse(self, answer: Answer) -> NoReturn:
         more = f"let cells go further: steps = {self.steps + 1}"

@@ -17,6 +17,7 @@ from discreet.model.showing import sensitive_cells, to_show
 from discreet.model.table import Table
 from discreet.tables.rounding.exchange import Exchange, evenly
 from discreet.tables.rounding.parts import Parts, in_reading_order, parts_of
+from discreet.tables.rounding.rounded import need_counts
 
 __all__ = ["InnerCellRounding"]
 
@@ -65,8 +66,7 @@ class InnerCellRounding:
     def apply(self, table: Table, /) -> Table:
         """The table with small counts rounded and additive totals."""
         start = time.perf_counter()
-        if table.kind != "frequency" or (table.value < 0).any() or (table.value != np.rint(table.value)).any():
-            raise InputError(self.NAME, "rounds counts, and the table does not hold whole counts", "use controlled rounding")
+        need_counts(table, self.NAME)
         order, equations = in_reading_order(table)
         parts, value, show = parts_of(equations), table.value[order], to_show(table, self.sensitive)[order]
         if parts.closing.shape[0]:

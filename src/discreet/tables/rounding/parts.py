@@ -10,7 +10,7 @@ from scipy import sparse
 from discreet.model.contributions import Integers
 from discreet.model.table import Table
 
-__all__ = ["Parts", "in_reading_order", "parts_of"]
+__all__ = ["Parts", "in_reading_order", "in_summing_order", "parts_of"]
 
 
 def in_reading_order(table: Table) -> tuple[Integers, sparse.csr_array]:
@@ -43,11 +43,27 @@ class Parts:
 
 def parts_of(equations: sparse.csr_array) -> Parts:
     """The inner cells, and the first equation of each total taken as what it is the sum of."""
+    levels, _ = in_summing_order(equations)
+    cells, plus = equations.shape[1], sparse.csr_array(equations.maximum(0))
+    summed = np.concatenate([totals for totals, _ in levels]) if levels else np.zeros(0, np.int64)
+    inner = np.setdiff1d(np.arange(cells), summed)
+    sums = _placed(inner, cells)
+    for totals, defining in levels:
+        sums = sparse.csr_array(sums + _placed(totals, cells) @ (plus[defining] @ sums))
+    closing = sparse.csr_array(equations @ sums)
+    closing.eliminate_zeros()
+    return Parts(inner, sums, sparse.csr_array(closing[np.flatnonzero(np.diff(closing.indptr))]))
+
+
+def in_summing_order(equations: sparse.csr_array) -> tuple[list[tuple[Integers, Integers]], Integers]:
+    """The totals level by level, each with the equation that sums it from cells before; and totals that have no such order.
+
+    Equations that are no plain sum of parts say of no cell that it is a total.
+    """
     rows, cells = equations.shape
+    negative, plus = sparse.csr_array(equations < 0), sparse.csr_array(equations.maximum(0))
     plain = np.bincount(_row_of(equations), np.abs(equations.data) != 1, minlength=rows) == 0
-    negative = sparse.csr_array(equations < 0)
-    plus = sparse.csr_array(equations.maximum(0))
-    single = (np.diff(negative.indptr) == 1) & plain
+    single = plain & (np.diff(negative.indptr) == 1) & (np.diff(equations.indptr) > 1)
     total = np.full(rows, -1, np.int64)
     total[single] = negative.indices[negative.indptr[:-1][single]]
     known = np.ones(cells, bool)
@@ -62,14 +78,7 @@ def parts_of(equations: sparse.csr_array) -> Parts:
         totals, first = np.unique(total[ready], return_index=True)
         known[totals] = True
         levels.append((totals, ready[first]))
-    summed = np.concatenate([totals for totals, _ in levels]) if levels else np.zeros(0, np.int64)
-    inner = np.setdiff1d(np.arange(cells), summed)
-    sums = _placed(inner, cells)
-    for totals, defining in levels:
-        sums = sparse.csr_array(sums + _placed(totals, cells) @ (plus[defining] @ sums))
-    closing = sparse.csr_array(equations @ sums)
-    closing.eliminate_zeros()
-    return Parts(inner, sums, sparse.csr_array(closing[np.flatnonzero(np.diff(closing.indptr))]))
+    return levels, np.flatnonzero(~known)
 
 
 def _row_of(matrix: sparse.csr_array) -> Integers:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import math
 import time
-from fractions import Fraction
 
 import numpy as np
 
 from discreet.errors import InputError, ParameterError
 from discreet.model.contributions import Floats, Integers
+from discreet.model.noise import mixed
 from discreet.model.showing import need_keys, to_show
 from discreet.model.table import Bools, Table
 from discreet.tables.rounding.scheme import Rounding, Scale, Units
 from discreet.tables.rounding.totals import Rounded, recomputed
-from discreet.tables.rules.minimum_frequency import MinimumFrequency
 
 __all__ = ["chance_of", "need_counts", "show_rounded"]
 
@@ -70,11 +67,7 @@ def need_counts(table: Table, method: str) -> None:
 
 def chance_of(key: Integers, name: str) -> Floats:
     """A number in (0, 1) from each cell key, uniform and another one for each method; the key itself need not be uniform."""
-    tag = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-    mixed = key.astype(np.uint64) + np.uint64(tag)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return ((mixed >> np.uint64(12)).astype(float) + 0.5) / 2.0**52
+    return ((mixed(name, key) >> np.uint64(12)).astype(float) + 0.5) / 2.0**52
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,22 +95,17 @@ def _threshold(table: Table, method: Rounding, chosen: Bools, scale: Scale) -> _
         )
     rules = []
     if table.kind == "frequency" and method.sensitive == "hide":
-        rules = [rule for rule in table.rules if isinstance(rule, MinimumFrequency) and _counts(rule, table)]
-    number = max([method.shown_from or 0.0, *(rule.n for rule in rules)])
+        rules = [rule for rule in table.rules if hasattr(rule, "passes") and rule.passes(table).any()]
+    declared = np.where(table.exempt, 0.0, method.shown_from or 0.0)
+    passes = np.max([declared, *(rule.passes(table) for rule in rules)], axis=0)
     value = scale.units(table.value)
-    least = np.where(table.exempt, 0, math.ceil(Fraction(repr(float(number))) * 10**scale.decimals))
+    least = np.ceil(passes * 10**scale.decimals - 1e-9).astype(np.int64)
     below = chosen & np.asarray((value > 0) & (value < least), bool)
     if below.any():
+        few = f"{int(below.sum())} cells to be shown are counts above 0 and below {passes.max():g}"
         raise InputError(
             method.NAME,
-            f"{int(below.sum())} cells to be shown are counts above 0 and below {number:g}, which the rules say are hidden",
+            f"{few}, which the rules say are hidden",
             "apply the minimum frequency rule before the rounding, or declare the shown_from that is true of the table",
         )
     return _Threshold(least, any(rule.zeros for rule in rules))
-
-
-def _counts(rule: MinimumFrequency, table: Table) -> bool:
-    """Whether the cells hold what the rule counts."""
-    sums = table.contributions
-    counted = {"units": sums.n, "holdings": sums.holdings, "weighted": sums.weight}[rule.count]
-    return bool(np.allclose(counted, table.value, rtol=1e-9, atol=table.unit / 2))

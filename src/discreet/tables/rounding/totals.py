@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.errors import InputError, some
-from discreet.model.contributions import Floats, Integers
+from discreet.model.contributions import Floats
 from discreet.model.table import Bools, Table
+from discreet.tables.rounding.parts import in_summing_order
 from discreet.tables.rounding.scheme import Units
 
-__all__ = ["Rounded", "inner_cells", "recomputed"]
+__all__ = ["Rounded", "recomputed"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,13 +28,6 @@ class Rounded:
     variance: Floats
 
 
-def inner_cells(table: Table) -> Bools:
-    """The cells that are the total of no others."""
-    inner = np.ones(table.cells, bool)
-    inner[_sums(table.equations)[1]] = False
-    return inner
-
-
 def recomputed(table: Table, method: str, rounded: Rounded, ours: Bools, wanted: Bools) -> Rounded:
     """The same for inner cells; each total is the sum of those below it, and so are its bounds and its variance.
 
@@ -42,40 +36,26 @@ def recomputed(table: Table, method: str, rounded: Rounded, ours: Bools, wanted:
     Errors: InputError where a wanted total stands above an inner cell that shows no rounded number, and where linked tables
     give two different sums for one total.
     """
-    rows, totals = _sums(table.equations)
+    levels, circular = in_summing_order(table.equations)
+    if circular.size:
+        _refuse(table, method, circular, "are parts of themselves, so that no order of summing gives them")
     inner = np.ones(table.cells, bool)
-    inner[totals] = False
-    totals, first = np.unique(totals, return_index=True)
-    parts = sparse.csr_array(table.equations[rows[first]].maximum(0))
+    for totals, _ in levels:
+        inner[totals] = False
+    parts = sparse.csr_array(table.equations.maximum(0))
+    parts.eliminate_zeros()
     out = {name: np.where(inner, getattr(rounded, name), 0) for name in ("shown", "low", "high", "variance")}
     out["missing"] = np.where(inner & ~ours, 1, 0)
-    known = inner.copy()
-    while totals.size:
-        ready = parts @ (~known).astype(float) == 0
-        if not ready.any():
-            _refuse(table, method, totals, "are parts of themselves, so that no order of summing gives them")
-        chosen = parts[np.flatnonzero(ready)]
+    for totals, rows in levels:
+        chosen = parts[rows]
         for numbers in out.values():
-            numbers[totals[ready]] = np.add.reduceat(numbers[chosen.indices], chosen.indptr[:-1])
-        known[totals[ready]] = True
-        parts, totals = parts[np.flatnonzero(~ready)], totals[~ready]
+            numbers[totals] = np.add.reduceat(numbers[chosen.indices], chosen.indptr[:-1])
     hidden = np.flatnonzero(wanted & ~inner & (out.pop("missing") > 0))
     if hidden.size:
         _refuse(table, method, hidden, "stand above inner cells that are hidden, not listed or perturbed already")
     summed = Rounded(**out)
     _check(table, method, summed.shown, wanted)
     return summed
-
-
-def _sums(equations: sparse.csr_array) -> tuple[Integers, Integers]:
-    """The equations that say of one cell that it is the sum of others, and this cell."""
-    size = np.diff(equations.indptr)
-    row = np.repeat(np.arange(len(size)), size)
-    minus, plus = equations.data == -1, equations.data == 1
-    counted = [np.bincount(row[which], minlength=len(size)) for which in (minus, plus)]
-    sums = (counted[0] == 1) & (counted[0] + counted[1] == size) & (size > 1)
-    at = minus & sums[row]
-    return row[at].astype(np.int64), equations.indices[at].astype(np.int64)
 
 
 def _check(table: Table, method: str, shown: Units, wanted: Bools) -> None:
