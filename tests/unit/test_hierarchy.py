@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from discreet.errors import HierarchyError
-from discreet.model.equations import equations_of, locate, merged
+from discreet.model.equations import equations_of, fold, in_order, locate, merged
 from discreet.model.hierarchy import Hierarchy
 from discreet.testing import small_table
 
@@ -321,6 +322,36 @@ def test_locate_takes_any_number_of_variables():
     assert locate(codes, codes[mixed]).tolist() == mixed.tolist()
     assert locate(codes, codes[:3] + 1).tolist() == [-1, -1, -1]
     assert locate(codes[:0], codes[:2]).tolist() == [-1, -1]
+
+
+def test_locate_finds_no_line_for_a_code_that_is_none():
+    codes = np.array([[0, 2], [1, 0]], np.int32)
+    assert locate(codes, np.array([[1, -1], [-1, 2], [1, 0]], np.int32)).tolist() == [-1, -1, 1]
+
+
+def test_sparse_and_dense_codes_are_found_alike():
+    """A list of all numbers up to the largest is used for some, a search for others."""
+    chance = np.random.default_rng(3)
+    for most in (4, 2**20):
+        codes = np.unique(chance.integers(0, most, (200, 3), dtype=np.int32), axis=0)[::-1]
+        at = {tuple(line): number for number, line in enumerate(codes.tolist())}
+        wanted = np.concatenate([codes[::2], chance.integers(0, most, (50, 3), dtype=np.int32)])
+        assert locate(codes, wanted).tolist() == [at.get(tuple(line), -1) for line in wanted.tolist()]
+        assert codes[in_order(codes)].tolist() == sorted(codes.tolist())
+
+
+def test_equations_that_say_the_same_are_held_once():
+    """Against a plain comparison of all rows, of which many are equal or negatives of each other."""
+    chance = np.random.default_rng(11)
+    for _ in range(50):
+        rows = chance.integers(-1, 2, (40, 4)).astype(float)
+        kept: dict[tuple[float, ...], list[float]] = {}
+        for row in rows.tolist():
+            lead = next((entry for entry in row if entry), 0.0)
+            if lead:
+                kept.setdefault(tuple(entry * lead for entry in row), row)
+        folded = fold(sparse.csr_array(rows), np.arange(4), 4)
+        assert folded.toarray().tolist() == list(kept.values())
 
 
 def test_a_hundred_thousand_codes_are_quick():

@@ -133,7 +133,7 @@ def test_errors_name_the_column_and_never_the_value(tmp_path) -> None:
         (lambda: read_microdata(frame.iloc[:0]), "holds no records"),
         (lambda: read_microdata(42), "cannot read a int"),
         (lambda: read_microdata(frame, delimiter=";"), "delimiter is given"),
-        (lambda: tabulate(read_microdata(frame), spanning=["code"], where={"code": ["z"]}), "no record is left"),
+        (lambda: tabulate(read_microdata(frame), spanning=["code"], where={"code": ["z"]}), "no record passes the filter"),
         (lambda: tabulate(read_microdata(frame), spanning=[]), "names no spanning variable"),
     ]
     for run, words in cases:

@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
+    "KEYS",
     "Cells",
     "Measures",
     "Top",
+    "all_of",
     "literal",
     "quote",
     "roll_contributors",
@@ -51,6 +57,11 @@ def quote(name: str) -> str:
 def literal(text: str) -> str:
     """A text constant as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def all_of(conditions: Iterable[str]) -> str:
+    """One condition, that all of these hold."""
+    return " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +215,12 @@ class Measures:
         named = ", ".join(f"{self.summed.get(sql, NOTHING)} AS {name}" for name, sql in self.sums.items())
         return f"SELECT {self.cells.columns}, {named} FROM {table}"
 
+    def named(self, held: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The same of a table that was fetched: its cells and all sums by their names, one array where they are the same."""
+        nothing = np.zeros(len(held["d1"]))
+        sums = {name: held[self.summed[sql]] if sql in self.summed else nothing for name, sql in self.sums.items()}
+        return {name: held[name] for name in self.cells.columns.split(", ")} | sums
+
     def leaf_contributors(self) -> str:
         """Leaf cells × contributors with several records, each summed within the cell."""
         return f"""
@@ -211,10 +228,12 @@ class Measures:
                    MIN(own_key) AS own_key
             FROM facts WHERE who IS NOT NULL GROUP BY {self.cells.columns}, who"""
 
-    def leaf_tops(self) -> str:
-        """The largest contributions of single records in each leaf cell."""
+    def leaf_tops(self, number: str) -> str:
+        """The largest contributions of single records in each leaf cell, their ids as the ``number`` that SQL makes of them."""
         single = " WHERE who IS NULL" if self.several else ""
-        return top_of(f"SELECT {self.cells.columns}, {', '.join(self.top.carried)} FROM facts{single}", self.cells, self.top)
+        rows = f"SELECT {self.cells.columns}, {', '.join(self.top.carried)} FROM facts{single}"
+        carried = ", ".join(number if name == "id" else name for name in self.top.carried)
+        return f"SELECT {self.cells.columns}, {carried}, rank FROM ({top_of(rows, self.cells, self.top)}) AS best"
 
     def with_contributors(self, sums: str, shared: str) -> str:
         """The sums of each cell with the contributors that have several records added, each counted once a cell."""

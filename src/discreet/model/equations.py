@@ -13,23 +13,51 @@ from scipy.sparse.csgraph import connected_components
 from discreet.model.contributions import Integers
 from discreet.model.hierarchy import Hierarchy
 
-__all__ = ["equations_of", "fold", "locate", "merged", "owned", "residuals", "seen_through"]
+__all__ = ["equations_of", "fold", "in_order", "locate", "merged", "owned", "residuals", "seen_through"]
+
+DENSE = 8
+"""Numbers are looked up in a list of all up to the largest while it has at most so many entries for each of them."""
 
 
 def locate(codes: NDArray[np.int32], wanted: NDArray[np.int32]) -> Integers:
-    """The line of ``codes`` that equals each line of ``wanted``, -1 where there is none; both of shape (lines, variables)."""
+    """The first line of ``codes`` that equals each line of ``wanted``; both of shape (lines, variables).
+
+    -1 where there is none; a code below 0 stands for none.
+    """
+    if (wanted < 0).any():
+        found = np.full(len(wanted), -1, np.int64)
+        whole = np.flatnonzero((wanted >= 0).all(axis=1))
+        found[whole] = locate(codes, wanted[whole])
+        return found
     key = _keys(np.concatenate([codes, wanted]))
     known, asked = key[: len(codes)], key[len(codes) :]
     if not len(known):
         return np.full(len(asked), -1, np.int64)
+    if (size := int(key.max()) + 1) <= DENSE * len(key):
+        return _places(known, size)[asked]
     order = np.argsort(known, kind="stable")
     at = order[np.minimum(np.searchsorted(known[order], asked), len(known) - 1)]
-    found: Integers = np.where(known[at] == asked, at, -1).astype(np.int64)
-    return found
+    return np.where(known[at] == asked, at, -1).astype(np.int64)
+
+
+def in_order(codes: NDArray[np.int32]) -> Integers:
+    """The lines, no two of which are equal, in the order of their codes."""
+    key = _keys(codes)
+    if (size := int(key.max(initial=0)) + 1) <= DENSE * len(key):
+        places = _places(key, size)
+        return places[places >= 0]
+    return np.argsort(key)
+
+
+def _places(key: Integers, size: int) -> Integers:
+    """The first place of each number below ``size``, -1 where there is none."""
+    place = np.full(size, -1, np.int64)
+    place[key[::-1]] = np.arange(len(key))[::-1]
+    return place
 
 
 def _keys(codes: NDArray[np.int32]) -> Integers:
-    """One number a line, equal for equal lines."""
+    """One number a line, equal for equal lines, in the order of the lines."""
     key, size = np.zeros(len(codes), np.int64), 1
     for column in codes.T:
         width = int(column.max(initial=0)) + 1
@@ -52,8 +80,10 @@ def equations_of(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32]) -> 
 
     def add(part: Integers, total: Integers) -> None:
         nonlocal rows
-        totals, equation = np.unique(total, return_inverse=True)
-        row_parts.extend([rows + equation.ravel(), rows + np.arange(len(totals))])
+        held = np.zeros(lines, bool)
+        held[total] = True
+        totals, equation = np.flatnonzero(held), np.cumsum(held) - 1
+        row_parts.extend([rows + equation[total], rows + np.arange(len(totals))])
         col_parts.extend([part, totals])
         sign_parts.extend([np.ones(len(part)), -np.ones(len(totals))])
         rows += len(totals)
@@ -66,11 +96,14 @@ def equations_of(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32]) -> 
             wanted[:, v] = above[child]
             parent = locate(codes, wanted)
             add(child[parent >= 0], parent[parent >= 0])
-    key = _keys(np.stack([h.alike[codes[:, v]] for v, h in enumerate(hierarchies)], axis=1)) if lines else np.zeros(0, np.int64)
-    _, first, same = np.unique(key, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[same.ravel()] != np.arange(lines))
+    alike = [hierarchy.alike[codes[:, v]] for v, hierarchy in enumerate(hierarchies)]
+    first = np.arange(lines)
+    if any((same != codes[:, v]).any() for v, same in enumerate(alike)):
+        _, first, same = np.unique(_keys(np.stack(alike, axis=1)), return_index=True, return_inverse=True)
+        first = first[same.ravel()]
+    again = np.flatnonzero(first != np.arange(lines))
     row_parts += [rows + np.arange(len(again))] * 2
-    col_parts += [again, first[same.ravel()][again]]
+    col_parts += [again, first[again]]
     sign_parts += [np.ones(len(again)), -np.ones(len(again))]
     entries = (np.concatenate(sign_parts), (np.concatenate(row_parts), np.concatenate(col_parts)))
     return sparse.csr_array(entries, shape=(rows + len(again), lines))
@@ -79,16 +112,25 @@ def equations_of(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32]) -> 
 def fold(equations: sparse.csr_array, cell: Integers, cells: int) -> sparse.csr_array:
     """The equations between cells, given the cell of each line; rows that say nothing or nothing new are left out."""
     lines = len(cell)
-    to = sparse.csr_array((np.ones(lines), (np.arange(lines), cell)), shape=(lines, cells))
-    folded = sparse.csr_array(equations @ to)
-    folded.eliminate_zeros()
-    folded.sort_indices()
-    folded = folded[np.flatnonzero(np.diff(folded.indptr) > 0)]
-    if not folded.shape[0]:
-        return folded
-    lead = np.sign(folded.data[folded.indptr[:-1]])
-    _, first = np.unique(_row_numbers(sparse.csr_array(folded.multiply(lead[:, np.newaxis]))), return_index=True)
-    return sparse.csr_array(folded[np.sort(first)])
+    to = sparse.csr_array((np.ones(lines), cell, np.arange(lines + 1)), shape=(lines, cells))
+    return _distinct(sparse.csr_array(equations @ to))
+
+
+def _distinct(equations: sparse.csr_array) -> sparse.csr_array:
+    """Each row that says something once, with its entries in order; a row and its negative say the same."""
+    equations.eliminate_zeros()
+    equations.sort_indices()
+    size = np.diff(equations.indptr)
+    if (size == 0).any():
+        equations = equations[np.flatnonzero(size > 0)]
+        size = size[size > 0]
+    if not len(size):
+        return equations
+    lead = np.sign(equations.data[equations.indptr[:-1]])
+    positive = (equations.data * np.repeat(lead, size), equations.indices, equations.indptr)
+    first = _first_alike(sparse.csr_array(positive, shape=equations.shape))
+    new = first == np.arange(len(size))
+    return equations if new.all() else sparse.csr_array(equations[np.flatnonzero(new)])
 
 
 def residuals(equations: sparse.csr_array, value: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -106,7 +148,7 @@ def merged(equations: sparse.csr_array) -> tuple[sparse.csr_array, Integers, Int
     """
     lines = equations.shape[1]
     cell, cells = np.arange(lines, dtype=np.int64), lines
-    folded = fold(equations, cell, cells)
+    folded = _distinct(equations.copy())
     while True:
         left, right = _same(folded)
         if not len(left):
@@ -116,6 +158,8 @@ def merged(equations: sparse.csr_array) -> tuple[sparse.csr_array, Integers, Int
         component: Integers = joined.astype(np.int64)
         cell = component[cell]
         folded = fold(folded, component, cells)
+    if cells == lines:
+        return folded, cell, np.arange(lines)
     _, first, number = np.unique(cell, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -208,28 +252,33 @@ def _same(equations: sparse.csr_array) -> tuple[Integers, Integers]:
     sums = np.flatnonzero((np.bincount(row[minus], minlength=len(size)) == 1) & (size > 2))
     if not len(sums):
         return left, right
-    chosen = equations[sums]
-    totals, units = chosen.indices[chosen.data < 0].astype(np.int64), chosen.data[chosen.data < 0]
-    parts = chosen.maximum(0)
-    numbers = _row_numbers(sparse.hstack([parts, sparse.csr_array(units[:, np.newaxis])], format="csr"))
-    _, first, again = np.unique(numbers, return_index=True, return_inverse=True)
-    one = totals[first[again.ravel()]]
-    twin = one != totals
-    return np.concatenate([left, one[twin]]), np.concatenate([right, totals[twin]])
+    chosen = equations if len(sums) == len(size) else equations[sums]
+    total = chosen.data < 0
+    totals = chosen.indices[total].astype(np.int64)
+    made_of = (chosen.data, np.where(total, chosen.shape[1], chosen.indices), chosen.indptr)
+    first = _first_alike(sparse.csr_array(made_of, shape=(len(sums), chosen.shape[1] + 1)))
+    twin = np.flatnonzero(first != np.arange(len(sums)))
+    return np.concatenate([left, totals[first[twin]]]), np.concatenate([right, totals[twin]])
 
 
-def _row_numbers(matrix: sparse.csr_array) -> Integers:
-    """Numbers the rows so that equal rows have equal numbers."""
-    matrix = sparse.csr_array(matrix)
-    matrix.sort_indices()
-    size = np.diff(matrix.indptr)
-    number, used = np.empty(len(size), np.int64), 0
+def _first_alike(matrix: sparse.csr_array) -> Integers:
+    """The first row that equals each row; no row is empty."""
+    weight = np.random.default_rng(0).integers(2**63, size=matrix.shape[1], dtype=np.uint64)
+    sign = (matrix.data.view(np.uint64) >> np.uint64(32)) | np.uint64(1)
+    mark = np.add.reduceat(weight[matrix.indices] * sign, matrix.indptr[:-1])
+    found = np.arange(len(mark))
+    ordered = np.sort(mark)
+    shared = np.flatnonzero(np.isin(mark, ordered[1:][ordered[1:] == ordered[:-1]]))
+    if not len(shared):  # equal rows have equal marks
+        return found
+    rows = sparse.csr_array(matrix[shared])
+    rows.sort_indices()
+    size = np.diff(rows.indptr)
     for length in np.unique(size):
-        rows = np.flatnonzero(size == length)
-        at = matrix.indptr[rows][:, np.newaxis] + np.arange(length)
-        said = np.hstack([matrix.indices[at].astype(np.int64), matrix.data[at].astype(np.float64).view(np.int64)])
-        whole = np.ascontiguousarray(said).view(np.dtype((np.void, said.dtype.itemsize * max(said.shape[1], 1)))).ravel()
-        distinct, again = np.unique(whole, return_inverse=True)
-        number[rows] = used + again.ravel()
-        used += len(distinct)
-    return number
+        chosen = np.flatnonzero(size == length)
+        at = rows.indptr[chosen][:, np.newaxis] + np.arange(length)
+        said = np.hstack([rows.indices[at].astype(np.int64), rows.data[at].view(np.int64)])
+        whole = np.ascontiguousarray(said).view(np.dtype((np.void, said.dtype.itemsize * said.shape[1]))).ravel()
+        _, first, again = np.unique(whole, return_index=True, return_inverse=True)
+        found[shared[chosen]] = shared[chosen[first[again.ravel()]]]
+    return found

@@ -1,21 +1,20 @@
-"""From raw records to facts: every role as a number of the right kind, every code as a position in its hierarchy."""
+"""From raw records to facts: every role as a number of the right kind, beside the positions of the codes."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from discreet.engine.sql import literal
-from discreet.errors import HierarchyError, InputError
+from discreet.engine.sql import all_of, literal
+from discreet.errors import InputError
+from discreet.model.codes import code_text, positions_of, selected
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.keys import Secret, record_keys
 from discreet.model.microdata import Microdata
 from discreet.model.noise import UnitNoise
 from discreet.model.numbers import Numbers, column_name
 
-__all__ = ["Facts", "Wanted", "distinct_codes", "make_facts", "spanning_of"]
+__all__ = ["Facts", "Wanted", "make_facts"]
 
 NO_ID = "CAST(NULL AS VARCHAR)"
 
@@ -35,6 +34,11 @@ class Wanted:
     found: Sequence[bool]
     secret: Secret | None = None
     unit_noise: UnitNoise | None = None
+
+    @property
+    def counts_only(self) -> bool:
+        """No column is summed, and no unit is asked for its noise or for a key."""
+        return not (self.response or self.shadow or self.cost or self.secret or self.unit_noise)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,38 +64,12 @@ class Facts:
     counts: Mapping[str, int]
 
 
-def spanning_of(
-    microdata: Microdata, name: str, given: Hierarchy | tuple[str, Hierarchy] | Sequence[str] | None
-) -> tuple[str, Hierarchy]:
-    """The data column and the hierarchy of a spanning variable.
-
-    It is given as a hierarchy, as a (column, hierarchy) pair where the column has another name, as level columns, or as
-    nothing (flat).
-    """
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Hierarchy):
-        microdata.check_column(given[0], f"spanning variable {name!r}")
-        return given[0], given[1]
-    if isinstance(given, Hierarchy):
-        microdata.check_column(name, f"spanning variable {name!r}")
-        return name, given
-    if given is None:
-        microdata.check_column(name, f"spanning variable {name!r}")
-        return name, Hierarchy.flat(distinct_codes(microdata, [name])[0], source=f"spanning variable {name!r}")
-    levels = list(given)
-    if not levels:
-        raise InputError(f"spanning variable {name!r}", "lists no level columns", "list them from coarse to fine")
-    for column in levels:
-        microdata.check_column(column, f"a level of spanning variable {name!r}")
-    found = distinct_codes(microdata, levels)
-    return levels[-1], Hierarchy.from_levels(list(zip(*found, strict=True)), source=f"spanning variable {name!r}")
-
-
 def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], wanted: Wanted) -> Facts:
     """Creates the view (or table) ``facts`` and checks all that it rests on."""
     roles = microdata.roles
-    conditions = _filter(microdata, wanted.where)
-    full, counts, joins, positions = _positions(microdata, columns, hierarchies, wanted.found, _and(conditions))
-    numbers = Numbers(microdata, _and(conditions))
+    conditions = selected(microdata, wanted.where)
+    full, counts, joins, positions = positions_of(microdata, columns, hierarchies, wanted.found, all_of(conditions))
+    numbers = Numbers(microdata, all_of(conditions))
     value, decimals = numbers.response(wanted.response, wanted.decimals)
     shadow, shadow_decimals = numbers.response(wanted.shadow, None) if wanted.shadow else (value, decimals)
     weight, weight_decimals = numbers.weight()
@@ -102,7 +80,7 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     unit = _ids(microdata, (roles.unit,) if roles.holding else (), "unit")
     joins += who.joins + unit.joins
     record_key, own_key = record_keys(microdata, numbers, wanted.secret, wanted.response or "")
-    where = _and(conditions)
+    where = all_of(conditions)
     facts = {
         "id": who.own,
         "who": who.several,
@@ -123,7 +101,7 @@ def make_facts(microdata: Microdata, columns: Sequence[str], hierarchies: Sequen
     facts["own_key"] = own_key
     alike = _alike(facts)
     kept = ", ".join([*positions, *(f"{sql} AS {name}" for name, sql in facts.items() if name not in alike)])
-    rows = f"SELECT {kept} FROM records {' '.join(joins)} WHERE {where}"
+    rows = f"SELECT {kept} FROM {microdata.source} {' '.join(joins)} WHERE {where}"
     if wanted.secret:  # what is hashed is kept until it is counted, to be hashed once
         microdata.engine.run(f"CREATE OR REPLACE TEMP TABLE hashed AS {rows}")
         rows = "SELECT * FROM hashed"
@@ -179,105 +157,6 @@ def _with_noise(microdata: Microdata, rows: str, wanted: Wanted, dimensions: int
     return unit_noise.sql(rows, cell, decimals + 2, microdata.engine.hash_of)
 
 
-# -------------------------------------------------------------------- codes
-
-
-def _positions(
-    microdata: Microdata, columns: Sequence[str], hierarchies: Sequence[Hierarchy], found: Sequence[bool], where: str
-) -> tuple[tuple[Hierarchy, ...], dict[str, int], list[str], list[str]]:
-    """The hierarchies with a category for missing codes, what was met, and the SQL that finds each record's leaf positions."""
-    counts: dict[str, int] = {}
-    full, joins, positions = [], [], []
-    for v, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
-        missing = _missing_codes(microdata, column)
-        if found[v]:
-            counted = microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM records WHERE ({where}) AND {missing}")
-            absent = int(counted["n"][0])
-        else:
-            absent = _absent_codes(microdata, column, hierarchy, missing, where)
-        whole, met = _with_missing(microdata, column, hierarchy, absent)
-        counts |= met
-        full.append(whole)
-        listed = whole.data_codes
-        text = f"CASE WHEN {missing} THEN {literal(microdata.missing.category)} ELSE {_text(microdata, column)} END"
-        nodes = {"code": np.array(list(listed), object), "node": np.array(list(listed.values()), np.int32)}
-        microdata.engine.load(f"code{v + 1}", nodes)
-        joins.append(f"JOIN code{v + 1} ON code{v + 1}.code = {text}")
-        positions.append(f"code{v + 1}.node AS d{v + 1}")
-    return tuple(full), counts, joins, positions
-
-
-def _text(microdata: Microdata, column: str) -> str:
-    """A column as text; whole numbers in a float column read as whole numbers."""
-    name = column_name(column)
-    if microdata.types[column] in ("DOUBLE", "FLOAT"):
-        whole = f"ABS({name}) < 1e15 AND {name} = FLOOR({name})"
-        return f"CASE WHEN {whole} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) ELSE CAST({name} AS VARCHAR) END"
-    return f"CAST({name} AS VARCHAR)"
-
-
-def _missing_codes(microdata: Microdata, column: str) -> str:
-    text = _text(microdata, column)
-    test = f"{column_name(column)} IS NULL OR {text} = ''"
-    if microdata.types[column] in ("DOUBLE", "FLOAT"):
-        test = f"{column_name(column)} IS NULL OR ISNAN({column_name(column)})"
-    if microdata.missing.codes:
-        test += f" OR {text} IN ({', '.join(literal(code) for code in microdata.missing.codes)})"
-    return f"({test})"
-
-
-def distinct_codes(microdata: Microdata, columns: Sequence[str]) -> list[list[str]]:
-    """The different combinations of codes in these columns, as one list a column; records that miss one are passed over."""
-    texts = [f"{_text(microdata, column)} AS c{i}" for i, column in enumerate(columns)]
-    present = " AND ".join(f"NOT {_missing_codes(microdata, column)}" for column in columns)
-    names = ", ".join(f"c{i}" for i in range(len(columns)))
-    found = microdata.engine.fetch(f"SELECT DISTINCT {', '.join(texts)} FROM records WHERE {present} ORDER BY {names}")
-    return [[str(code) for code in found[f"c{i}"]] for i in range(len(columns))]
-
-
-def _absent_codes(microdata: Microdata, column: str, hierarchy: Hierarchy, missing: str, where: str) -> int:
-    """How many records have no code; refuses codes that are not in the tree."""
-    found = microdata.engine.fetch(
-        f"SELECT code, SUM(n) AS n FROM (SELECT CASE WHEN {missing} THEN NULL ELSE {_text(microdata, column)} END AS code, "
-        f"COUNT(*) AS n FROM records WHERE {where} GROUP BY 1) AS codes GROUP BY code ORDER BY code"
-    )
-    hierarchy.check_data_codes([str(code) for code in found["code"] if code is not None], variable=column)
-    return int(sum(n for code, n in zip(found["code"], found["n"], strict=True) if code is None))
-
-
-def _with_missing(microdata: Microdata, column: str, hierarchy: Hierarchy, absent: int) -> tuple[Hierarchy, dict[str, int]]:
-    """The tree, in which missing codes are a category where that is the policy, and what was met."""
-    policy = microdata.missing
-    if not absent:
-        return hierarchy, {}
-    if policy.on_code == "error":
-        raise InputError(
-            f"column {column!r}",
-            f"{absent} records have no code",
-            "declare what to do: on_code = 'drop' or 'category'",
-        )
-    if policy.on_code == "drop":
-        return hierarchy, {f"records without a code in {column}, left out": absent}
-    if policy.category in hierarchy.codes:
-        raise HierarchyError(
-            f"column {column!r}", f"the category {policy.category!r} for missing codes is a code of the hierarchy"
-        )
-    return hierarchy.with_leaf(policy.category), {f"records without a code in {column}, counted as {policy.category!r}": absent}
-
-
-def _filter(microdata: Microdata, where: Mapping[str, Sequence[str]]) -> list[str]:
-    conditions = []
-    for column, codes in where.items():
-        microdata.check_column(column, "the filter")
-        listed = ", ".join(literal(str(code)) for code in codes)
-        conditions.append(f"{_text(microdata, column)} IN ({listed})")
-    return conditions
-
-
-def _and(conditions: Sequence[str]) -> str:
-    return " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
-
-
 def _weighted(value: str, decimals: int, weight: str) -> str:
     """A product with room for all its digits: that of two narrow decimals has only theirs."""
     return f"CAST({value} AS DECIMAL(38, {decimals})) * ({weight})"
@@ -308,7 +187,7 @@ def _ids(microdata: Microdata, columns: Sequence[str | None], name: str) -> _Ids
     own = given[0][0] if len(given) == 1 and given[0][1] in ("BIGINT", "INTEGER") else f"CASE {' '.join(cases)} END"
     engine, table = microdata.engine, f"several_{name}"
     engine.run(
-        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT id FROM (SELECT {own} AS id FROM records) AS every "
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT id FROM (SELECT {own} AS id FROM {microdata.source}) AS every "
         "WHERE id IS NOT NULL GROUP BY id HAVING COUNT(*) > 1"
     )
     if not engine.fetch(f"SELECT COUNT(*) AS n FROM {table}")["n"][0]:
@@ -320,12 +199,11 @@ def _flag(microdata: Microdata, column: str | None, what: str, words: Mapping[in
     """A column of 0 or nothing, and the numbers that ``words`` stand for; other words are refused."""
     if column is None:
         return "0"
-    text = f"COALESCE(LOWER(TRIM({_text(microdata, column)})), '')"
+    text = f"COALESCE(LOWER(TRIM({code_text(microdata, column)})), '')"
     cases = {number: ", ".join(map(literal, listed)) for number, listed in {0: ("", "0", "false", "nan"), **words}.items()}
     known = ", ".join(cases.values())
-    found = microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM records WHERE ({where}) AND {text} NOT IN ({known})")
-    if found["n"][0]:
-        trouble = f"{int(found['n'][0])} records hold no {what} code"
+    if unknown := microdata.count(f"({where}) AND {text} NOT IN ({known})"):
+        trouble = f"{unknown} records hold no {what} code"
         raise InputError(f"column {column!r}", trouble, f"use {' or '.join(map(str, words))}, and 0 or nothing for none")
     return f"CASE {' '.join(f'WHEN {text} IN ({listed}) THEN {number}' for number, listed in cases.items())} END"
 

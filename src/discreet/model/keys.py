@@ -10,12 +10,15 @@ from pathlib import Path
 
 from discreet.errors import InputError
 from discreet.model.microdata import Microdata
-from discreet.model.numbers import Numbers, column_name
+from discreet.model.numbers import Numbers, column_name, is_whole
 
 __all__ = ["Secret", "record_keys"]
 
 ENOUGH = 16
 """The fewest characters of a secret that nobody can try out."""
+
+KEY_DIGITS = 32
+"""Of the key of a response, in base 16: 128 bits, so that most ids fit into one block of the hash, which halves its cost."""
 
 
 class Secret:
@@ -70,7 +73,7 @@ class Secret:
 
     def load(self, microdata: Microdata, response: str) -> None:
         """Hands the engine what is hashed with: a key of its own for each response, in a table and not in a statement."""
-        hashed = hmac.new(self._text.encode(), response.encode(), hashlib.sha256).hexdigest()
+        hashed = hmac.new(self._text.encode(), response.encode(), hashlib.sha256).hexdigest()[:KEY_DIGITS]
         microdata.engine.hold_secret("secret_key", str(int(self._text) % 1000) if self.paper else hashed)
 
 
@@ -89,8 +92,9 @@ def record_keys(microdata: Microdata, numbers: Numbers, secret: Secret | None, r
     secret.load(microdata, response)
     text = f"CAST({column_name(roles.unit)} AS VARCHAR)"
     absent = f"COALESCE({text}, '') IN ('', 'nan')"
-    missing = int(microdata.engine.fetch(f"SELECT COUNT(*) AS n FROM records WHERE {numbers.where} AND {absent}")["n"][0])
-    if missing:
+    if is_whole(microdata.types[roles.unit]):
+        absent = f"{column_name(roles.unit)} IS NULL"
+    if missing := microdata.count(f"{numbers.where} AND {absent}"):
         raise InputError(
             f"column {roles.unit!r}", f"{missing} records have no id to make a record key from", "give each unit an id"
         )
@@ -109,9 +113,7 @@ def record_keys(microdata: Microdata, numbers: Numbers, secret: Secret | None, r
 
 
 def _check_numbers(microdata: Microdata, column: str, text: str, where: str) -> None:
-    odd = f"SELECT COUNT(*) AS n FROM records WHERE {where} AND TRY_CAST({text} AS DECIMAL(38, 0)) IS NULL"
-    found = int(microdata.engine.fetch(odd)["n"][0])
-    if found:
+    if found := microdata.count(f"{where} AND TRY_CAST({text} AS DECIMAL(38, 0)) IS NULL"):
         raise InputError(
             f"column {column!r}", f"{found} ids are no whole numbers, as the paper's hash needs", "take the keyed hash (sha256)"
         )

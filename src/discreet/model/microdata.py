@@ -59,8 +59,9 @@ class Roles:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Microdata:
-    """Records in an engine, under the name ``records``; ``types`` gives each column's engine type.
+    """Records in an engine; ``types`` gives each column's engine type.
 
+    ``source``: what SQL selects from, where it is called ``records``, and ``counted`` the number of records there as SQL.
     ``decimal_comma``: text columns write decimals with a comma.  ``notes`` what was found on reading.
     """
 
@@ -72,6 +73,8 @@ class Microdata:
     missing: Missing = dataclasses.field(default_factory=Missing)
     decimal_comma: bool = False
     notes: tuple[str, ...] = ()
+    source: str = "records"
+    counted: str = "COUNT(*)"
 
     def __post_init__(self) -> None:
         for role, column in self.roles.named().items():
@@ -95,3 +98,7 @@ class Microdata:
                 f"no column {column!r} for {what}{near(column, self.types)}",
                 f"the columns are: {some(self.types, 40)}",
             )
+
+    def count(self, condition: str) -> int:
+        """How many records meet a condition, which is SQL."""
+        return int(self.engine.fetch(f"SELECT {self.counted} AS n FROM {self.source} WHERE {condition}")["n"][0])

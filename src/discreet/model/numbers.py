@@ -6,7 +6,7 @@ from discreet.engine.sql import literal, quote
 from discreet.errors import InputError
 from discreet.model.microdata import Microdata
 
-__all__ = ["Numbers", "column_name"]
+__all__ = ["Numbers", "column_name", "is_whole"]
 
 MOST_DIGITS = 18
 """Weighted products stay exact: two factors of 18 digits fit the engine's 38."""
@@ -22,7 +22,7 @@ def column_name(column: str) -> str:
     return f"records.{quote(column)}"
 
 
-def _whole(kind: str) -> bool:
+def is_whole(kind: str) -> bool:
     """A column type that holds whole numbers only."""
     return kind in ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT") or (kind[0] == "U" and kind.endswith("INT"))
 
@@ -52,7 +52,7 @@ class Numbers:
             return f"CASE WHEN ABS(TRY_CAST({text} AS DOUBLE)) < 1e300 THEN TRY_CAST({text} AS DOUBLE) END"
         if kind in ("DOUBLE", "FLOAT"):
             return f"CASE WHEN {name} = {name} AND ABS({name}) < 1e300 THEN CAST({name} AS DOUBLE) END"
-        if kind.startswith("DECIMAL") or _whole(kind):
+        if kind.startswith("DECIMAL") or is_whole(kind):
             return f"CAST({name} AS DOUBLE)"
         if kind == "BOOLEAN":
             return f"CAST({name} AS INTEGER)"
@@ -81,11 +81,11 @@ class Numbers:
             f"MAX(CASE WHEN NOT {absent} THEN ABS({number}) END) AS largest, "
             f"MIN(CASE WHEN NOT {absent} THEN {number} END) AS least"
         )
-        if _whole(self.microdata.types[column]) and not self.microdata.missing.values:  # the same, where all are numbers
+        if is_whole(self.microdata.types[column]) and not self.microdata.missing.values:  # the same, where all are numbers
             least, most = (f"CAST({extreme}({column_name(column)}) AS DOUBLE)" for extreme in ("MIN", "MAX"))
             wanted = f"COUNT(*) - COUNT({column_name(column)}) AS absent, 0 AS bad, "
             wanted += f"GREATEST({most}, -{least}) AS largest, {least} AS least"
-        size = self.microdata.engine.fetch(f"SELECT {wanted}, COUNT(*) AS n FROM records WHERE {self.where}")
+        size = self.microdata.engine.fetch(f"SELECT {wanted}, COUNT(*) AS n FROM {self.microdata.source} WHERE {self.where}")
         if not size["n"][0]:
             raise InputError(self.microdata.name, "no record passes the filter", "check the codes of the filter")
         largest = float(size["largest"][0]) if size["largest"][0] == size["largest"][0] else 0.0
@@ -93,7 +93,7 @@ class Numbers:
             raise InputError(
                 f"column {column!r}", "holds numbers of more than 28 digits", "use a larger unit, such as thousands"
             )
-        decimals = 0 if _whole(self.microdata.types[column]) else self._decimals(column, number, absent, largest)
+        decimals = 0 if is_whole(self.microdata.types[column]) else self._decimals(column, number, absent, largest)
         return int(size["absent"][0]), int(size["bad"][0]), largest, decimals, bool(size["least"][0] < 0)
 
     def _decimals(self, column: str, number: str, absent: str, largest: float) -> int:
@@ -104,7 +104,7 @@ class Numbers:
                 for d in few
             )
             row = self.microdata.engine.fetch(
-                f"SELECT {exact} FROM records WHERE {self.where} AND NOT {absent} AND {number} IS NOT NULL"
+                f"SELECT {exact} FROM {self.microdata.source} WHERE {self.where} AND NOT {absent} AND {number} IS NOT NULL"
             )
             fitting = [d for d in few if row[f"e{d}"][0] != 1]
             if fitting:
@@ -188,7 +188,8 @@ class Numbers:
         if absent or negative or largest >= 2**32 or (decimals and largest >= 1):
             raise InputError(f"column {column!r}", "record keys must be whole numbers in [0, 2^32) or fractions in [0, 1)")
         if decimals == 0 and largest >= 1:
-            return f"CAST({self._number(column)} AS BIGINT)"
+            whole = column_name(column) if is_whole(self.microdata.types[column]) else self._number(column)
+            return f"CAST({whole} AS BIGINT)"
         return f"CAST(ROUND({self._number(column)} * {2**32}) AS BIGINT) % {2**32}"
 
     def cost(self, column: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from discreet.engine.duckdb import Engine
 from discreet.engine.sql import Cells, Measures, Top, roll_contributors, roll_sums, roll_tops, roll_units, top_of
 from discreet.errors import InputError
-from discreet.model.contributions import Contributions, Floats, Integers
-from discreet.model.equations import equations_of, locate, merged
-from discreet.model.facts import Facts, Wanted, make_facts, spanning_of
+from discreet.model.codes import Given, columns_of, hierarchy_of
+from discreet.model.condensed import condensed
+from discreet.model.contributions import Contributions, Integers
+from discreet.model.equations import equations_of, in_order, locate, merged
+from discreet.model.facts import Facts, Wanted, make_facts
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.keys import Secret
 from discreet.model.layout import Layout
@@ -33,7 +36,7 @@ RANKS = 4
 def tabulate(
     microdata: Microdata,
     *,
-    spanning: Mapping[str, Hierarchy | tuple[str, Hierarchy] | Sequence[str] | None] | Sequence[str],
+    spanning: Mapping[str, Given] | Sequence[str],
     response: str | None = None,
     shadow: str | None = None,
     cost: str | None = None,
@@ -50,9 +53,9 @@ def tabulate(
 
     ``spanning`` maps each spanning variable (a column) to its hierarchy (or to the column of another name and its
     hierarchy), to its level columns from coarse to fine, or to None for a flat total; a bare list of columns means flat
-    totals.  Without ``response`` the table counts
-    units.  ``shadow`` is the variable that the rules look at instead of the response, ``cost`` the one that secondary
-    suppression avoids (default: the absolute cell value).  ``ranks`` largest contributions are kept a cell.
+    totals.  Without ``response`` the table counts units.  ``shadow`` is the variable that the rules look at instead of the
+    response, ``cost`` the one that secondary suppression avoids (default: the absolute cell value).  ``ranks`` largest
+    contributions are kept a cell.
     ``where`` keeps the records whose columns have the given codes.  ``empty``: cells without records are
     known zeros and are left out ("structural"), or could have had records and are cells of value 0 ("possible").
     ``decimals`` of the response; found when not given.  Sums are exact decimals, rounded once to a float;
@@ -65,28 +68,28 @@ def tabulate(
     began = time.process_time()
     _check(microdata, spanning, response, empty)
     named = dict(spanning) if isinstance(spanning, Mapping) else dict.fromkeys(spanning)
-    chosen = [spanning_of(microdata, variable, given) for variable, given in named.items()]
+    columns = {variable: columns_of(microdata, variable, given) for variable, given in named.items()}
     more: dict[str, Any] = {"found": [given is None for given in named.values()], "secret": secret, "unit_noise": unit_noise}
     wanted = Wanted(response=response, shadow=shadow, cost=cost, decimals=decimals, where=where or {}, **more)
-    facts = make_facts(microdata, [column for column, _ in chosen], [tree for _, tree in chosen], wanted)
+    if wanted.counts_only and set(microdata.roles.named()) <= {"record_key"}:
+        microdata = condensed(microdata, list(chain.from_iterable(columns.values())), wanted.where)
+    trees = [hierarchy_of(microdata, variable, given) for variable, given in named.items()]
+    facts = make_facts(microdata, [held[-1] for held in columns.values()], trees, wanted)
     keep = 0 if response is None and shadow is None and not facts.named else ranks
     sums, tops = _count(microdata, facts, keep)
-    microdata.engine.run("DROP VIEW facts; DROP TABLE IF EXISTS hashed")
+    microdata.engine.run("DROP VIEW facts; DROP TABLE IF EXISTS hashed; DROP TABLE IF EXISTS condensed")
     codes, sums = _in_order(facts.hierarchies, sums, empty)
     equations, cell, first = merged(equations_of(facts.hierarchies, codes))
+    contributions = _contributions(codes, sums, tops, keep)
+    if len(first) < len(codes):
+        contributions = contributions.take(first)
     layout = Layout(name=name, variables=tuple(named), hierarchies=facts.hierarchies, codes=codes, cell=cell)
-    table = Table.of(
-        (layout,),
-        sums["value"][first],
-        _contributions(codes, sums, tops, keep).take(first),
-        equations,
-        response=response or "units",
-        kind="frequency" if response is None else "magnitude",
-        decimals=facts.decimals,
-        published_decimals=facts.response_decimals if published_decimals is None else published_decimals,
-        unit_noise=unit_noise,
-        **({"cost": sums["cost"][first]} if cost else {}),
-    )
+    about: dict[str, Any] = {"response": response or "units", "kind": "frequency" if response is None else "magnitude"}
+    about |= {"cost": sums["cost"][first]} if cost else {}
+    about |= {"decimals": facts.decimals, "published_decimals": published_decimals, "unit_noise": unit_noise}
+    if published_decimals is None:
+        about["published_decimals"] = facts.response_decimals
+    table = Table.of((layout,), sums["value"][first], contributions, equations, **about)
     what, seconds = f"{table.response} by {' × '.join(named)}", time.process_time() - began
     met = dict.fromkeys(microdata.notes, 1) | dict(facts.counts) | table.rounded()
     return table.with_step("tabulate", what, seconds, records=microdata.rows, cells=table.cells, **met)
@@ -106,8 +109,14 @@ def _in_order(hierarchies: Sequence[Hierarchy], sums: Columns, empty: str) -> tu
     codes = np.stack([sums.pop(f"d{v + 1}") for v in range(len(hierarchies))], 1).astype(np.int32)
     if empty == "possible":
         codes, sums = _with_empty(hierarchies, codes, sums)
-    order = np.lexsort(codes.T[::-1])
-    return codes[order], {column: array[order] for column, array in sums.items()}
+    order = in_order(codes)
+    return codes[order], _each(sums, lambda array: array[order])
+
+
+def _each(columns: Columns, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Columns:
+    """The columns changed, an array that stands under several names once."""
+    changed = {key: change(array) for key, array in {id(array): array for array in columns.values()}.items()}
+    return {name: changed[id(array)] for name, array in columns.items()}
 
 
 def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Columns]:
@@ -126,30 +135,29 @@ def _count(microdata: Microdata, facts: Facts, ranks: int) -> tuple[Columns, Col
     measures = Measures(cells, top, facts.alike, several=facts.several_records, squared_in=facts.squared_in)
     roll = _Roll(engine, facts.hierarchies, cells)
     sums_in = roll.up("sums", measures.leaf_sums(), roll_sums, measures.rolled_sums())
-    query, rows = measures.all_sums(sums_in), []
+    rows, number = [], f"COALESCE({engine.hash_of('CAST({} AS VARCHAR)', 60)}, -1) AS id"
     if ranks:
-        tops = roll.up("tops", measures.leaf_tops(), roll_tops, top)
+        tops = roll.up("tops", measures.leaf_tops(number.format("id")), roll_tops, top)
         rows.append(f"SELECT {cells.columns}, {', '.join(top.carried)}, rank FROM {tops}")
     if facts.several_records:
         shared = roll.up("shared", measures.leaf_contributors(), roll_contributors)
-        query = measures.with_contributors(sums_in, shared)
-        carried = ", ".join("who AS id" if name == "id" else name for name in top.carried)
+        sums = engine.fetch(measures.with_contributors(sums_in, shared))
+        carried = ", ".join(number.format("who") if name == "id" else name for name in top.carried)
         rows.append(f"SELECT {cells.columns}, {carried}, 0 AS rank FROM {shared}")
-    sums = engine.fetch(query)
+    else:
+        sums = measures.named(engine.fetch(f"SELECT * FROM {sums_in}"))
     if not len(sums["value"]):
         trouble = "check the filter and what is done with missing codes and values"
         raise InputError(microdata.name, "no record is left to count", trouble)
     if facts.several_units:
         _add_units(sums, roll)
     elif roles.holding is None:
-        sums["records"] = sums["contributors"].copy()
-    sums["squares"] = np.asarray(sums["squares"], float) * (facts.squared_in or 0.0) ** 2
+        sums["records"] = sums["contributors"]
+    if facts.squared_in is not None:
+        sums["squares"] = np.asarray(sums["squares"], float) * facts.squared_in**2
     if not ranks:
         return sums, {}
-    best = rows[0] if len(rows) == 1 else top_of(" UNION ALL ".join(rows), cells, top)
-    number = {"id": f"COALESCE({engine.hash_of('CAST(id AS VARCHAR)', 60)}, -1) AS id"}
-    carried = ", ".join(number.get(name, name) for name in top.carried)
-    return sums, engine.fetch(f"SELECT {cells.columns}, {carried}, rank FROM ({best}) AS best")
+    return sums, engine.fetch(rows[0] if len(rows) == 1 else top_of(" UNION ALL ".join(rows), cells, top))
 
 
 class _Roll:
@@ -215,10 +223,7 @@ def _with_empty(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], sums
 
 
 def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks: int) -> Contributions:
-    def number(column: str) -> Floats:
-        array: Floats = np.nan_to_num(np.asarray(sums[column], float))
-        return array
-
+    number = _each(sums, lambda array: np.nan_to_num(np.asarray(array, float), copy=False))
     cells = len(codes)
     top, unwaived = np.zeros((cells, ranks)), np.zeros(cells)
     ids, key = np.full((cells, ranks), -1, np.int64), np.zeros((cells, ranks), np.int64)
@@ -242,23 +247,23 @@ def _contributions(codes: NDArray[np.int32], sums: Columns, tops: Columns, ranks
             free = free[np.argsort(-rank[free], kind="stable")]
             unwaived[cell[free]], unwaived_weighted[cell[free]] = tops["x"][free], tops.get("wx", tops["x"])[free]
     return Contributions(
-        n=number("records"),
-        holdings=number("contributors"),
-        weight=number("weight"),
-        total=number("total"),
-        unweighted=number("unweighted"),
-        absolute=number("absolute"),
-        absolute_unweighted=number("absolute_unweighted"),
+        n=number["records"],
+        holdings=number["contributors"],
+        weight=number["weight"],
+        total=number["total"],
+        unweighted=number["unweighted"],
+        absolute=number["absolute"],
+        absolute_unweighted=number["absolute_unweighted"],
         top=top,
         top_weighted=weighted,
         top_id=ids,
         top_request=request,
         top_waiver=waiver,
-        requests=number("requests"),
+        requests=number["requests"],
         unwaived_top=unwaived,
         unwaived_weighted=unwaived_weighted,
-        key=number("keys").astype(np.int64),
+        key=number["keys"].astype(np.int64),
         top_key=key,
-        noise=number("noise"),
-        squares=number("squares"),
+        noise=number["noise"],
+        squares=number["squares"],
     )

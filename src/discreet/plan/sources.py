@@ -11,7 +11,7 @@ from discreet.errors import HierarchyError, PlanError, SdcError
 from discreet.io.given import read_given
 from discreet.io.hierarchies import read_hierarchy, read_labels, read_levels, read_prefixes
 from discreet.io.microdata import read_microdata
-from discreet.model.facts import distinct_codes
+from discreet.model.codes import distinct_codes
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.keys import Secret
 from discreet.model.knowledge import header_total, percentages
