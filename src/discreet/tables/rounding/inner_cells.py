@@ -15,15 +15,14 @@ from discreet.method import check_params, param
 from discreet.model.contributions import Floats
 from discreet.model.showing import sensitive_cells, to_show
 from discreet.model.table import Table
-from discreet.tables.rounding.exchange import Exchange, evenly
+from discreet.tables.rounding.exchange import evenly
+from discreet.tables.rounding.inner_search import InnerSearch
 from discreet.tables.rounding.parts import Parts, in_reading_order, parts_of
 from discreet.tables.rounding.rounded import need_counts
 
 __all__ = ["InnerCellRounding"]
 
 Bools = NDArray[np.bool_]
-
-MOST_MOVES = 20_000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,10 +31,10 @@ class InnerCellRounding:
 
     Inner cells are those that are the total of no others.  Each inner count y with 0 < y < b that belongs to a shown count
     below b (or, with ``cells`` = ``all``, each inner count 0 < y < b) becomes y' = 0 or y' = b; every other cell is the sum of
-    its inner cells.  Counts 1 … b − 1 then occur nowhere among the shown cells.  The choice minimises
-    ``Σ (z' − z)²/max(z, b)`` over the shown cells, z before and z' after, which is close to the Hellinger distance; then, at
-    no great loss of that, the largest ``\\|z' − z\\|``.  It is found by exchanges from an even start, ``moves`` of them at most
-    for each inner count; the same on every machine.
+    its inner cells.  Counts 1 … b − 1 then occur nowhere among the shown cells.  With z before and z' after, the choice makes
+    the largest ``\\|z' − z\\|`` of a shown cell as small as it can be, and then the Hellinger distance ``√(½ Σ (√z' − √z)²)``.
+    It is found by integer programs, where they would be large by exchanges, ``moves`` of them at most for each inner count; the
+    history tells whether the choice is proved to be the best, and it is the same on every machine.
 
     Readers can tell that an inner count shown as 0 is less than b, and one shown as b is 1 … b; of a total made of m
     inner cells that it is within (b − 1)·m.  Hidden inner counts below b are rounded too, as the sums give what they became.
@@ -57,7 +56,7 @@ class InnerCellRounding:
         "which small inner counts are rounded: those that belong to small shown counts, or all",
         choices=("contributing", "all"),
     )
-    moves: int = param(30, "exchanges tried for each inner count that is rounded", at_least=1)
+    moves: int = param(30, "exchanges tried for each inner count of a large table", at_least=1)
     sensitive: str = sensitive_cells()
 
     def __post_init__(self) -> None:
@@ -74,7 +73,7 @@ class InnerCellRounding:
                 self.NAME, "needs totals that are each one sum of inner cells", "link no tables with other inner cells"
             )
         hidden = table.suppressed[order] & ~show
-        chosen, rounded = self._rounded(parts, value, show, hidden)
+        chosen, rounded, proved = self._rounded(parts, value, show, hidden)
         exact = hidden[parts.inner] & ~chosen & (value[parts.inner] > 0)
         if exact.any():
             problem = f"{int(exact.sum())} hidden inner cells are no small counts, and the new totals would give them away"
@@ -92,7 +91,7 @@ class InnerCellRounding:
             lower=np.where(kept_back, low, table.lower[order])[place],
             upper=np.where(kept_back, high, table.upper[order])[place],
         )
-        seconds, counts = time.perf_counter() - start, {"inner cells rounded": int(chosen.sum())}
+        seconds, counts = time.perf_counter() - start, {"inner cells rounded": int(chosen.sum()), "proved best": int(proved)}
         return table.with_shown(self.NAME, shown, low=low[place], high=high[place], seconds=seconds, **counts)
 
     def _told(self, parts: Parts, after: Floats) -> tuple[Floats, Floats]:
@@ -103,47 +102,33 @@ class InnerCellRounding:
         high = after + (self.base - 1) * (inner - np.minimum(ups, np.where(inner == 1, inner, 0)))
         return low, high
 
-    def _rounded(self, parts: Parts, value: Floats, show: Bools, hidden: Bools) -> tuple[Bools, Floats]:
-        """Which inner counts are rounded, and all inner counts afterwards; again until no shown count is small."""
+    def _rounded(self, parts: Parts, value: Floats, show: Bools, hidden: Bools) -> tuple[Bools, Floats, bool]:
+        """Which inner counts are rounded, all inner counts afterwards, and whether no choice is better.
+
+        They are rounded again until no shown count is small.
+        """
         inner = value[parts.inner]
         small = (inner > 0) & (inner < self.base)
         chosen, after = small & (hidden[parts.inner] | (self.cells == "all")), inner
+        proved = True
         while True:
             sums = parts.sums @ after
             told = show & (sums > 0) & (sums < self.base)
             more = small & (parts.sums.T @ told.astype(float) > 0) & ~chosen
             chosen, done = chosen | more, not more.any() and (after is not inner or not chosen.any())
             if done:
-                return chosen, after
-            after = self._settled(parts, value, show, chosen)
+                return chosen, after, proved
+            after, proved = self._settled(parts, value, show, chosen)
 
-    def _settled(self, parts: Parts, value: Floats, show: Bools, chosen: Bools) -> Floats:
-        """The inner counts, the chosen ones as 0 or the base, such that shown sums stay close."""
+    def _settled(self, parts: Parts, value: Floats, show: Bools, chosen: Bools) -> tuple[Floats, bool]:
+        """The inner counts, the chosen ones as 0 or the base, such that shown sums stay close; whether none are closer."""
         inner, base = value[parts.inner], float(self.base)
         which = np.flatnonzero(chosen)
         held = sparse.csr_array(parts.sums[:, which])
         seen = np.flatnonzero(show & (np.diff(held.indptr) > 0))
-        matrix, target = sparse.csr_array(held[seen] * base), value[seen]
-        fixed = target - held[seen] @ inner[which]
-        scale = 1 / np.maximum(target, base)
-        exchange = Exchange(
-            matrix=matrix,
-            start=fixed,
-            low=np.full(len(seen), -np.inf),
-            high=np.full(len(seen), np.inf),
-            least=np.zeros(len(which)),
-            most=np.ones(len(which)),
-            loss=lambda sums: scale * (sums - target) ** 2,
-        )
-        moves = min(self.moves * len(which), MOST_MOVES)
-        best = exchange.settle(evenly(inner[which] / base), moves, over=lambda: False)
-        while True:
-            largest = float(np.abs(fixed + matrix @ best.point - target).max(initial=0.0))
-            tighter = dataclasses.replace(exchange, low=target - largest + 1, high=target + largest - 1)
-            found = tighter.settle(best.point, moves, over=lambda: False)
-            if largest <= 1 or found.excess > 0 or found.loss > best.loss * 1.05:
-                break
-            best = found
+        fixed = value[seen] - held[seen] @ inner[which]
+        search = InnerSearch(held=sparse.csr_array(held[seen]), fixed=fixed, target=value[seen], base=base)
+        up, proved = search.best(evenly(inner[which] / base), self.moves)
         after = inner.copy()
-        after[which] = base * best.point
-        return after
+        after[which] = base * up
+        return after, proved
