@@ -58,6 +58,14 @@ class Engine:
         columns = self._execute(sql, where, fetch=True)
         return {name: _plain(column) for name, column in columns.items()}
 
+    def fetch_in_order(self, sql: str, *, where: str = "microdata") -> dict[str, NDArray[Any]]:
+        """The same with the rows in the order of the first table that the query reads, which file or frame gives it."""
+        self.run("SET preserve_insertion_order = true")
+        try:
+            return self.fetch(sql, where=where)
+        finally:
+            self.run("SET preserve_insertion_order = false")
+
     def _execute(self, sql: str, where: str, *, fetch: bool = False) -> Any:
         try:
             result = self._connection.execute(sql)

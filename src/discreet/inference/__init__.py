@@ -1,0 +1,1 @@
+"""What the analyst does with a released file and its document."""

@@ -1,0 +1,1 @@
+"""What protects a file of records, and what it risks."""

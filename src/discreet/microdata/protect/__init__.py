@@ -1,0 +1,1 @@
+"""Methods that protect a file of records."""

@@ -1,0 +1,70 @@
+"""What a transition matrix is designed for: the categories that occur, how often, and which moves are allowed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.model.contributions import Floats
+from discreet.model.transition import Category, TransitionMatrix
+
+__all__ = ["Design", "Occurrence"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Occurrence:
+    """The categories of a variable in one stratum, all of which occur.
+
+    ``counts`` of shape (categories,), above 0: records, or the weighted population where the design is to be invariant for
+    that; ``allowed[k, l]`` is True where a record of category k may be released as l, on the diagonal always.
+    """
+
+    categories: tuple[Category, ...]
+    counts: Floats
+    allowed: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        size = len(self.categories)
+        if self.counts.shape != (size,) or self.allowed.shape != (size, size):
+            raise InputError("PRAM design", f"counts or allowed moves do not fit the {size} categories")
+        if size and (not (self.counts > 0).all() or not self.allowed.diagonal().all()):
+            raise InputError("PRAM design", "a category does not occur, or may not stay as it is", "leave it out")
+
+    def __repr__(self) -> str:
+        return f"Occurrence({len(self.categories)} categories)"
+
+    @classmethod
+    def of(cls, categories: list[str] | tuple[str, ...], counts: object, allowed: object = None) -> Occurrence:
+        """The categories of a single variable; all moves are allowed unless it is said otherwise."""
+        held = np.asarray(counts, float)
+        moves = np.ones((len(categories), len(categories)), bool) if allowed is None else np.asarray(allowed, bool)
+        return cls(categories=tuple((code,) for code in categories), counts=held, allowed=moves)
+
+    @property
+    def all_allowed(self) -> bool:
+        """No move is forbidden."""
+        return bool(self.allowed.all())
+
+
+@runtime_checkable
+class Design(Protocol):
+    """A way to make a transition matrix: a frozen dataclass with NAME, SOURCE and explained parameters."""
+
+    NAME: str
+    SOURCE: str
+
+    @property
+    def invariant(self) -> bool:
+        """Whether the matrix leaves the counts as they are on average."""
+        ...
+
+    def matrix(self, occurrence: Occurrence, /) -> TransitionMatrix:
+        """The matrix for these categories.
+
+        Errors: InputError or ParameterError where there is none, with the reason.
+        """
+        ...

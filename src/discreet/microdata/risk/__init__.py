@@ -1,0 +1,1 @@
+"""What an intruder may learn from a file of records."""

@@ -1,0 +1,120 @@
+"""Columns as arrays in the order of the file: codes as positions among the different ones, numbers as they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engine.sql import literal
+from discreet.errors import InputError
+from discreet.model.codes import code_text
+from discreet.model.contributions import Floats
+from discreet.model.microdata import Microdata
+from discreet.model.numbers import column_name
+from discreet.model.transition import Category
+
+__all__ = ["Coded", "Encoded", "encoded", "plain_code"]
+
+SEPARATOR = "\x1f"
+"""What stands between the codes of a compound variable while it is one text."""
+
+BETWEEN = "CHR(31)"
+"""The same in SQL."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Coded:
+    """A column, or several as one: ``codes[i]`` is the position of record i's codes in ``categories``; shape (records,).
+
+    Empty codes, and those declared as missing, are ``""``.  The categories are those that occur, in the order of their texts.
+    """
+
+    categories: tuple[Category, ...]
+    codes: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"Coded({len(self.codes)} records, {len(self.categories)} categories)"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Encoded:
+    """Columns that were fetched together, so that entry i of each belongs to the same record; by the names asked for."""
+
+    coded: Mapping[str, Coded]
+    numbers: Mapping[str, Floats]
+    extra: Mapping[str, NDArray[np.int64]]
+
+    def __repr__(self) -> str:
+        return f"Encoded({len(self.coded)} coded columns, {len(self.numbers)} of numbers)"
+
+
+def encoded(
+    microdata: Microdata,
+    coded: Mapping[str, Sequence[str]],
+    numbers: Mapping[str, str] | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> Encoded:
+    """Columns of the records, in the order of the file.
+
+    ``coded`` maps a name to the column, or the columns of a compound variable; ``numbers`` a name to a column of numbers;
+    ``extra`` a name to SQL that gives a whole number for each record.
+
+    Errors: InputError for a column that is not there, or holds no numbers where they are asked for.
+    """
+    engine, numbers, extra = microdata.engine, numbers or {}, extra or {}
+    wanted, categories = [], {}
+    for v, (name, columns) in enumerate(coded.items()):
+        for column in columns:
+            microdata.check_column(column, name)
+        text = f" || {BETWEEN} || ".join(plain_code(microdata, column) for column in columns)
+        categories[name] = _categories(microdata, text, f"coded{v}", len(columns))
+        wanted.append(f"ENUM_CODE(CAST({text} AS coded{v})) AS c{v}")
+    for i, (name, column) in enumerate(numbers.items()):
+        microdata.check_column(column, name)
+        wanted.append(f"{_number(microdata, column)} AS n{i}")
+    wanted += [f"{sql} AS e{i}" for i, sql in enumerate(extra.values())]
+    rows = engine.fetch_in_order(f"SELECT {', '.join(wanted)} FROM {microdata.source}")
+    found = {name: Coded(categories[name], rows[f"c{v}"].astype(np.int32)) for v, name in enumerate(coded)}
+    return Encoded(
+        found,
+        {name: np.asarray(rows[f"n{i}"], float) for i, name in enumerate(numbers)},
+        {name: np.asarray(rows[f"e{i}"], np.int64) for i, name in enumerate(extra)},
+    )
+
+
+def plain_code(microdata: Microdata, column: str) -> str:
+    """A column as text in SQL, empty where its code is missing."""
+    text = code_text(microdata, column)
+    floating = microdata.types[column] in ("DOUBLE", "FLOAT")
+    text = f"CASE WHEN {text} = 'nan' THEN '' ELSE {text} END" if floating else text
+    if microdata.missing.codes:
+        listed = ", ".join(map(literal, microdata.missing.codes))
+        text = f"CASE WHEN {text} IN ({listed}) THEN '' ELSE {text} END"
+    return f"COALESCE({text}, '')"
+
+
+def _categories(microdata: Microdata, text: str, kind: str, columns: int) -> tuple[Category, ...]:
+    """The different codes in the order of their texts, which become a type of the engine: it numbers them without a join."""
+    rows = f"SELECT DISTINCT {text} AS code FROM {microdata.source} ORDER BY code"
+    microdata.engine.run(f"DROP TYPE IF EXISTS {kind}")
+    microdata.engine.run(f"CREATE TYPE {kind} AS ENUM ({rows})")
+    found = tuple(tuple(str(code).split(SEPARATOR)) for code in microdata.engine.fetch(rows)["code"])
+    if any(len(category) != columns for category in found):
+        raise InputError(microdata.name, "codes hold the character U+001F", "remove it from the codes")
+    return found
+
+
+def _number(microdata: Microdata, column: str) -> str:
+    kind, name = microdata.types[column], column_name(column)
+    if kind == "VARCHAR":
+        text = f"REPLACE(TRIM({name}), ',', '.')" if microdata.decimal_comma else f"TRIM({name})"
+        bad = microdata.count(f"TRIM({name}) <> '' AND TRY_CAST({text} AS DOUBLE) IS NULL")
+        if bad:
+            raise InputError(f"column {column!r}", f"{bad} records hold text where a number is needed", "choose another column")
+        return f"TRY_CAST({text} AS DOUBLE)"
+    if kind in ("DATE", "TIMESTAMP") or kind.startswith(("TIMESTAMP", "STRUCT", "LIST", "BLOB")):
+        raise InputError(f"column {column!r}", f"holds {kind.lower()}, not numbers", "choose a numeric column")
+    return f"CAST({name} AS DOUBLE)"
