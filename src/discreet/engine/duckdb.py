@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -60,9 +61,15 @@ class Engine:
 
     def fetch_in_order(self, sql: str, *, where: str = "microdata") -> dict[str, NDArray[Any]]:
         """The same with the rows in the order of the first table that the query reads, which file or frame gives it."""
+        with self.in_order():
+            return self.fetch(sql, where=where)
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Within it, results keep the order of the first table that they are read from, and tables that of loaded arrays."""
         self.run("SET preserve_insertion_order = true")
         try:
-            return self.fetch(sql, where=where)
+            yield
         finally:
             self.run("SET preserve_insertion_order = false")
 

@@ -16,7 +16,7 @@ from discreet.model.microdata import Microdata
 from discreet.model.numbers import column_name
 from discreet.model.transition import Category
 
-__all__ = ["Coded", "Encoded", "encoded", "plain_code"]
+__all__ = ["Coded", "Encoded", "code_type", "encoded", "plain_code"]
 
 SEPARATOR = "\x1f"
 """What stands between the codes of a compound variable while it is one text."""
@@ -69,14 +69,13 @@ def encoded(
     for v, (name, columns) in enumerate(coded.items()):
         for column in columns:
             microdata.check_column(column, name)
-        text = f" || {BETWEEN} || ".join(plain_code(microdata, column) for column in columns)
-        categories[name] = _categories(microdata, text, f"coded{v}", len(columns))
-        wanted.append(f"ENUM_CODE(CAST({text} AS coded{v})) AS c{v}")
+        number, categories[name] = code_type(microdata, columns, f"coded{v}")
+        wanted.append(f"{number} AS c{v}")
     for i, (name, column) in enumerate(numbers.items()):
         microdata.check_column(column, name)
         wanted.append(f"{_number(microdata, column)} AS n{i}")
     wanted += [f"{sql} AS e{i}" for i, sql in enumerate(extra.values())]
-    rows = engine.fetch_in_order(f"SELECT {', '.join(wanted)} FROM {microdata.source}")
+    rows = engine.fetch_in_order(f"SELECT {', '.join(wanted)} FROM {microdata.source}") if wanted else {}
     found = {name: Coded(categories[name], rows[f"c{v}"].astype(np.int32)) for v, name in enumerate(coded)}
     return Encoded(
         found,
@@ -96,22 +95,38 @@ def plain_code(microdata: Microdata, column: str) -> str:
     return f"COALESCE({text}, '')"
 
 
-def _categories(microdata: Microdata, text: str, kind: str, columns: int) -> tuple[Category, ...]:
-    """The different codes in the order of their texts, which become a type of the engine: it numbers them without a join."""
+def code_type(microdata: Microdata, columns: Sequence[str], kind: str) -> tuple[str, tuple[Category, ...]]:
+    """SQL for the position of a record's codes among the different ones, and these in the order of their texts.
+
+    They become a type of the engine, called ``kind``: it numbers them without a join.
+    """
+    text = f" || {BETWEEN} || ".join(plain_code(microdata, column) for column in columns)
     rows = f"SELECT DISTINCT {text} AS code FROM {microdata.source} ORDER BY code"
     microdata.engine.run(f"DROP TYPE IF EXISTS {kind}")
     microdata.engine.run(f"CREATE TYPE {kind} AS ENUM ({rows})")
     found = tuple(tuple(str(code).split(SEPARATOR)) for code in microdata.engine.fetch(rows)["code"])
-    if any(len(category) != columns for category in found):
+    if any(len(category) != len(columns) for category in found):
         raise InputError(microdata.name, "codes hold the character U+001F", "remove it from the codes")
-    return found
+    return f"ENUM_CODE(CAST({text} AS {kind}))", found
 
 
 def _number(microdata: Microdata, column: str) -> str:
+    number = _as_number(microdata, column)
+    codes = microdata.missing.values
+    if not codes:
+        return number
+    written = f"CAST({column_name(column)} AS VARCHAR) IN ({', '.join(map(literal, codes))})"
+    listed = ", ".join(f"TRY_CAST({literal(code.replace(',', '.'))} AS DOUBLE)" for code in codes)
+    equal = f"{number} IN ({listed})"
+    return f"CASE WHEN COALESCE({written}, FALSE) OR COALESCE({equal}, FALSE) THEN NULL ELSE {number} END"
+
+
+def _as_number(microdata: Microdata, column: str) -> str:
     kind, name = microdata.types[column], column_name(column)
     if kind == "VARCHAR":
         text = f"REPLACE(TRIM({name}), ',', '.')" if microdata.decimal_comma else f"TRIM({name})"
-        bad = microdata.count(f"TRIM({name}) <> '' AND TRY_CAST({text} AS DOUBLE) IS NULL")
+        known = "".join(f" AND {name} <> {literal(code)}" for code in microdata.missing.values)
+        bad = microdata.count(f"TRIM({name}) <> ''{known} AND TRY_CAST({text} AS DOUBLE) IS NULL")
         if bad:
             raise InputError(f"column {column!r}", f"{bad} records hold text where a number is needed", "choose another column")
         return f"TRY_CAST({text} AS DOUBLE)"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from discreet.errors import InputError
 from discreet.model.contributions import Integers
 from discreet.model.encoded import Coded
+from discreet.model.keys import Secret, hashed_codes
 from discreet.model.microdata import Microdata
 from discreet.model.randomised import PramDocument, Randomised
 
@@ -18,8 +20,9 @@ class PramFile:
     """Records, the secret key of each, and for each randomised variable its true and its released codes.
 
     ``key`` has shape (records,), 60 bits a record, made from a secret and the record's id; ``true`` and ``released`` hold one
-    column (or compound) for each of ``variables``, in the order of the file and on the same categories.  Confidential: only
-    what :func:`discreet.write_pram` makes of it may leave.
+    column (or compound) for each of ``variables``, in the order of the file and on the same categories.  ``record`` are the
+    columns of the id, and ``secret`` makes the keys of households and the order of the released file.  Confidential: only what
+    :func:`discreet.write_pram` makes of it may leave.
     """
 
     microdata: Microdata
@@ -27,6 +30,8 @@ class PramFile:
     variables: tuple[Randomised, ...] = ()
     true: tuple[Coded, ...] = ()
     released: tuple[Coded, ...] = ()
+    record: tuple[str, ...] = ()
+    secret: Secret | None = None
 
     def __repr__(self) -> str:
         return f"PramFile({self.microdata.name}: {len(self.key)} records, {len(self.variables)} randomised variables)"
@@ -39,6 +44,12 @@ class PramFile:
         variables = (*self.variables, variable)
         PramDocument(file=self.microdata.name, records=len(self.key), variables=variables, released=())
         return dataclasses.replace(self, variables=variables, true=(*self.true, true), released=(*self.released, released))
+
+    def hashed(self, purpose: str, columns: Sequence[str]) -> str:
+        """60 secret bits for the codes of these columns, as SQL; see :func:`~discreet.model.keys.hashed_codes`."""
+        if self.secret is None:
+            raise InputError("PRAM", "the file holds no secret", "begin with start_pram(microdata, secret)")
+        return hashed_codes(self.microdata, self.secret, purpose, columns)
 
     def column(self, name: str) -> int:
         """The place of the randomised variable with this column (or with this name, for a compound one)."""

@@ -21,6 +21,9 @@ Category = tuple[str, ...]
 TOLERANCE = 1e-9
 """How far a row may be from adding up to 1 before it is scaled to do so."""
 
+ROUNDING = 1e-13
+"""How far the sum of a row is off by rounding alone: such a row stays as it is, so that a matrix read back is the same one."""
+
 ILL = 1e8
 """The condition number from which on estimates by the inverse matrix are refused."""
 
@@ -56,7 +59,8 @@ class TransitionMatrix:
             problem = f"row {row!r} and {int(off.sum()) - 1} others do not add up to 1"
             raise InputError(where, problem, "rows are true categories and columns released ones; each row must add up to 1")
         matrix = np.clip(matrix, 0.0, 1.0)
-        matrix /= matrix.sum(axis=1, keepdims=True)
+        sums = matrix.sum(axis=1, keepdims=True)
+        matrix = np.where(np.abs(sums - 1) > ROUNDING, matrix / sums, matrix)
         matrix.setflags(write=False)
         object.__setattr__(self, "matrix", matrix)
 

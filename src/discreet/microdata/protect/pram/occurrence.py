@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,11 @@ class Occurrence:
         return cls(categories=tuple((code,) for code in categories), counts=held, allowed=moves)
 
     @property
+    def labels(self) -> list[str]:
+        """The categories as people read them."""
+        return [" / ".join(category) for category in self.categories]
+
+    @property
     def all_allowed(self) -> bool:
         """No move is forbidden."""
         return bool(self.allowed.all())
@@ -54,8 +59,8 @@ class Occurrence:
 class Design(Protocol):
     """A way to make a transition matrix: a frozen dataclass with NAME, SOURCE and explained parameters."""
 
-    NAME: str
-    SOURCE: str
+    NAME: ClassVar[str]
+    SOURCE: ClassVar[str]
 
     @property
     def invariant(self) -> bool:
