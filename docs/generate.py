@@ -1,16 +1,18 @@
-"""Writes docs/plan.md and docs/methods/*.md from the code: every key and every method from its one explanation."""
+"""Writes docs/plan.md, docs/commands.md and docs/methods/*.md from the code: each key and method from its one explanation."""
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import sys
 from pathlib import Path
 
+from discreet.cli import command_parser
 from discreet.method import parameters
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
-from discreet.plan import sections
-from discreet.plan.catalog import CATALOG, FAMILIES
+from discreet.plan import pram_sections, sections
+from discreet.plan.catalog import EXPLAINED, FAMILIES, FOR_RECORDS
 
 FOLDER = Path(__file__).parent
 HEAD = "| parameter | takes | default | unit | limits | meaning |\n|---|---|---|---|---|---|"
@@ -25,12 +27,40 @@ SECTIONS = (
     sections.ExceptionEntry,
     Intruder,
     sections.OutputSection,
+    pram_sections.PramSection,
 )
 PLAN = """# The plan file
 
 A TOML file.  `[microdata]` names the records, `[hierarchies]` the code trees, each `[tables.NAME]` a table; `methods`,
 `intruder` and `[output]` may stand at the top for all tables.  Paths are relative to the plan.  Tables of one response over
-the same records are linked and protected together.  Written from the code by `make docs`.
+the same records are linked and protected together.  `[pram]` says how records are randomised before they are released.
+A plan may have both: `discreet run` makes its tables, `discreet pram` its randomised records.  Written from the code by
+`make docs`.
+"""
+PRAM = """An example:
+
+```toml
+[microdata]
+path = "survey.csv"
+unit = "person"
+secret_file = "secret.txt"
+
+[pram]
+release = "survey_released.csv"
+
+[[pram.variables]]
+columns = ["region"]
+design = { method = "k-ary", epsilon = 2 }
+within = ["agegroup"]
+```
+
+In the output folder, `survey_released.csv` and `survey_released.pram.json` may leave; the folder `confidential` holds the
+owner's report, and the matrices where they are not public, and must not.
+"""
+COMMANDS = """# The commands
+
+`discreet COMMAND --help` says the same.  Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is not
+protected; 4 the solver failed.  With 2 and 4 nothing is written.  Written from the code by `make docs`.
 """
 
 
@@ -55,17 +85,34 @@ def plan() -> str:
     for section in SECTIONS:
         name = getattr(section, "NAME", section.__name__.lower())
         lines += [f"## {name}", "", inspect.cleandoc(section.__doc__ or ""), "", *table(section)]
+    return "\n".join([*lines, PRAM])
+
+
+def commands() -> str:
+    """The page of the command line: every command and its options."""
+    (listed,) = (action for action in command_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    lines = [COMMANDS]
+    for choice in listed._choices_actions:
+        own = [action for action in listed.choices[choice.dest]._actions if action.dest != "help"]
+        rows = []
+        for action in own:
+            name = (action.option_strings or [action.metavar or action.dest])[0]
+            takes = f" {action.metavar}" if action.option_strings and action.metavar else ""
+            needed = "required" if action.required else "" if action.default in (None, []) else f"`{action.default}`"
+            rows.append(f"| `{name}{takes}` | {needed} | {(action.help or '').replace('|', chr(92) + '|')} |")
+        told = f"{choice.help[0].upper()}{choice.help[1:]}."
+        lines += [f"## discreet {choice.dest}", "", told, "", "| argument | default | meaning |", "|---|---|---|", *rows, ""]
     return "\n".join(lines)
 
 
 def pages() -> dict[str, str]:
     """Every page by file name, the index included."""
-    made = {f"methods/{name}.md": page(name, method) for name, method in CATALOG.items()}
+    made = {f"methods/{name}.md": page(name, method) for name, method in EXPLAINED.items()}
     index = ["# Methods", "", "Written from the code by `make docs`; `discreet methods NAME` says the same.", ""]
-    for family, methods in FAMILIES.items():
+    for family, methods in (FAMILIES | FOR_RECORDS).items():
         lines = [f"- [{one.NAME}]({one.NAME}.md): {inspect.cleandoc(one.__doc__ or '').splitlines()[0]}" for one in methods]
         index += [f"## {family}", "", *lines, ""]
-    return {"plan.md": plan(), "methods/index.md": "\n".join(index)} | made
+    return {"plan.md": plan(), "commands.md": commands(), "methods/index.md": "\n".join(index)} | made
 
 
 def main() -> int:

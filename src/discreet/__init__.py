@@ -31,12 +31,43 @@ if TYPE_CHECKING:
         SdcError,
         SolverError,
     )
+    from discreet.inference.counts import estimate_counts
+    from discreet.inference.estimates import Estimates
+    from discreet.inference.extra_keys import matched_counts
+    from discreet.inference.fit import Fit
+    from discreet.inference.independence import independence_test
+    from discreet.inference.invariant import invariant_counts
+    from discreet.inference.linear import linear_regression
+    from discreet.inference.logistic import logistic_regression
+    from discreet.inference.loglinear import loglinear
+    from discreet.inference.nonnegative import Calibration, em_counts, truncated
+    from discreet.inference.sums import estimate_means, estimate_proportions, estimate_ratios, estimate_totals
     from discreet.io.given import read_given
     from discreet.io.hierarchies import read_hierarchy
     from discreet.io.microdata import read_microdata
+    from discreet.io.pram import document_of, read_pram, write_pram
     from discreet.io.ptables import read_ptable, write_ptable
     from discreet.io.published import write_published
     from discreet.loss import perturbation_loss, suppression_loss
+    from discreet.microdata.protect.pram import (
+        CyclicTypeOne,
+        DistanceDecay,
+        InvariantCyclic,
+        KAry,
+        Mixture,
+        Occurrence,
+        OwnMatrix,
+        RankOne,
+        Sinkhorn,
+        Target,
+        TwoStage,
+        TypeOne,
+        achieved,
+    )
+    from discreet.microdata.protect.pram.apply import Pram, start_pram
+    from discreet.microdata.risk.named import named_records, named_units
+    from discreet.microdata.risk.pram import expectation_ratios, joint_odds, match_probability, odds_bound, posterior_odds
+    from discreet.microdata.risk.pram_file import pram_risk
     from discreet.model.hierarchy import Hierarchy
     from discreet.model.intruder import Intruder
     from discreet.model.keys import Secret
@@ -44,14 +75,20 @@ if TYPE_CHECKING:
     from discreet.model.link import link
     from discreet.model.microdata import Microdata, Missing
     from discreet.model.noise import Noise, UnitNoise
+    from discreet.model.pram_file import PramFile
     from discreet.model.ptable import PTable
     from discreet.model.published import Exemption, PublishedTable
+    from discreet.model.randomised import PramDocument, Randomised
+    from discreet.model.released import ReleasedFile
     from discreet.model.table import Table
     from discreet.model.tabulate import tabulate
+    from discreet.model.transition import TransitionMatrix
     from discreet.model.unlisted import unlist
+    from discreet.plan.pram import run_pram
     from discreet.plan.protect import protect
     from discreet.plan.read import read_plan
     from discreet.plan.run import run_plan
+    from discreet.report.pram import pram_report
     from discreet.tables.perturb import CellKey, CellKeyMagnitude, EvansZayatzSlanta, LayeredPerturbation, TopContributors
     from discreet.tables.perturb.moments import (
         EzsScheme,
@@ -76,16 +113,7 @@ if TYPE_CHECKING:
         narrow_outputs,
         true_range,
     )
-    from discreet.tables.rules import (
-        PQ,
-        APriori,
-        Dominance,
-        KDisclosure,
-        MinimumFrequency,
-        PPercent,
-        Request,
-        ZeroUnsafe,
-    )
+    from discreet.tables.rules import PQ, APriori, Dominance, KDisclosure, MinimumFrequency, PPercent, Request, ZeroUnsafe
     from discreet.tables.suppress import ExactSuppression, GaussSuppression, repair
 
 __all__ = [
@@ -93,35 +121,51 @@ __all__ = [
     "APriori",
     "AdditivityError",
     "Audit",
+    "Calibration",
     "CellKey",
     "CellKeyMagnitude",
     "ControlledAdjustment",
     "ControlledRounding",
+    "CyclicTypeOne",
+    "DistanceDecay",
     "Dominance",
+    "Estimates",
     "EvansZayatzSlanta",
     "ExactSuppression",
     "Exemption",
     "EzsScheme",
+    "Fit",
     "GaussSuppression",
     "Hierarchy",
     "HierarchyError",
     "InnerCellRounding",
     "InputError",
     "Intruder",
+    "InvariantCyclic",
+    "KAry",
     "KDisclosure",
     "LayeredPerturbation",
     "LpmScheme",
     "Microdata",
     "MinimumFrequency",
     "Missing",
+    "Mixture",
     "Noise",
     "NotProtectedError",
+    "Occurrence",
+    "OwnMatrix",
     "PPercent",
     "PTable",
     "ParameterError",
     "PlanError",
+    "Pram",
+    "PramDocument",
+    "PramFile",
     "Profile",
     "PublishedTable",
+    "Randomised",
+    "RankOne",
+    "ReleasedFile",
     "Request",
     "RoundConventional",
     "RoundGraduated",
@@ -131,22 +175,50 @@ __all__ = [
     "RoundingAudit",
     "SdcError",
     "Secret",
+    "Sinkhorn",
     "SmallCountAdjustment",
     "SolverError",
     "Table",
+    "Target",
     "TcmScheme",
     "TopContributors",
+    "TransitionMatrix",
+    "TwoStage",
+    "TypeOne",
     "UnitNoise",
     "ZeroUnsafe",
+    "achieved",
     "attack_report",
     "contribution_variances",
     "design_counts",
     "design_magnitudes",
+    "document_of",
+    "em_counts",
+    "estimate_counts",
+    "estimate_means",
+    "estimate_proportions",
+    "estimate_ratios",
+    "estimate_totals",
+    "expectation_ratios",
     "header_total",
+    "independence_test",
+    "invariant_counts",
+    "joint_odds",
+    "linear_regression",
     "link",
+    "logistic_regression",
+    "loglinear",
+    "match_probability",
+    "matched_counts",
+    "named_records",
+    "named_units",
     "narrow_outputs",
+    "odds_bound",
     "percentages",
     "perturbation_loss",
+    "posterior_odds",
+    "pram_report",
+    "pram_risk",
     "protect",
     "protection",
     "publish",
@@ -155,16 +227,21 @@ __all__ = [
     "read_hierarchy",
     "read_microdata",
     "read_plan",
+    "read_pram",
     "read_ptable",
     "repair",
     "rounding_audit",
     "run_plan",
+    "run_pram",
     "simulated",
+    "start_pram",
     "suppression_loss",
     "tabulate",
     "total_variance",
     "true_range",
+    "truncated",
     "unlist",
+    "write_pram",
     "write_ptable",
     "write_published",
 ]
@@ -172,78 +249,73 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "discreet.audit": ("Audit", "publish"),
-    "discreet.audit.attacks": ("attack_report",),
-    "discreet.audit.profiles": ("Profile",),
-    "discreet.audit.rounding": ("RoundingAudit", "published_rounding_audit", "rounding_audit"),
+    "discreet.audit": "Audit publish",
+    "discreet.audit.attacks": "attack_report",
+    "discreet.audit.profiles": "Profile",
+    "discreet.audit.rounding": "RoundingAudit published_rounding_audit rounding_audit",
     "discreet.errors": (
-        "AdditivityError",
-        "HierarchyError",
-        "InputError",
-        "NotProtectedError",
-        "ParameterError",
-        "PlanError",
-        "SdcError",
-        "SolverError",
+        "AdditivityError HierarchyError InputError NotProtectedError ParameterError PlanError SdcError SolverError"
     ),
-    "discreet.io.given": ("read_given",),
-    "discreet.io.hierarchies": ("read_hierarchy",),
-    "discreet.io.microdata": ("read_microdata",),
-    "discreet.io.ptables": ("read_ptable", "write_ptable"),
-    "discreet.io.published": ("write_published",),
-    "discreet.loss": ("perturbation_loss", "suppression_loss"),
-    "discreet.model.hierarchy": ("Hierarchy",),
-    "discreet.model.intruder": ("Intruder",),
-    "discreet.model.keys": ("Secret",),
-    "discreet.model.knowledge": ("header_total", "percentages"),
-    "discreet.model.link": ("link",),
-    "discreet.model.microdata": ("Microdata", "Missing"),
-    "discreet.model.noise": ("Noise", "UnitNoise"),
-    "discreet.model.ptable": ("PTable",),
-    "discreet.model.published": ("Exemption", "PublishedTable"),
-    "discreet.model.table": ("Table",),
-    "discreet.model.tabulate": ("tabulate",),
-    "discreet.model.unlisted": ("unlist",),
-    "discreet.plan.protect": ("protect",),
-    "discreet.plan.read": ("read_plan",),
-    "discreet.plan.run": ("run_plan",),
-    "discreet.tables.perturb": ("CellKey", "CellKeyMagnitude", "EvansZayatzSlanta", "LayeredPerturbation", "TopContributors"),
+    "discreet.inference.counts": "estimate_counts",
+    "discreet.inference.estimates": "Estimates",
+    "discreet.inference.extra_keys": "matched_counts",
+    "discreet.inference.fit": "Fit",
+    "discreet.inference.independence": "independence_test",
+    "discreet.inference.invariant": "invariant_counts",
+    "discreet.inference.linear": "linear_regression",
+    "discreet.inference.logistic": "logistic_regression",
+    "discreet.inference.loglinear": "loglinear",
+    "discreet.inference.nonnegative": "Calibration em_counts truncated",
+    "discreet.inference.sums": "estimate_means estimate_proportions estimate_ratios estimate_totals",
+    "discreet.io.given": "read_given",
+    "discreet.io.hierarchies": "read_hierarchy",
+    "discreet.io.microdata": "read_microdata",
+    "discreet.io.pram": "document_of read_pram write_pram",
+    "discreet.io.ptables": "read_ptable write_ptable",
+    "discreet.io.published": "write_published",
+    "discreet.loss": "perturbation_loss suppression_loss",
+    "discreet.microdata.protect.pram": (
+        "CyclicTypeOne DistanceDecay InvariantCyclic KAry Mixture Occurrence OwnMatrix RankOne Sinkhorn Target "
+        "TwoStage TypeOne achieved"
+    ),
+    "discreet.microdata.protect.pram.apply": "Pram start_pram",
+    "discreet.microdata.risk.named": "named_records named_units",
+    "discreet.microdata.risk.pram": "expectation_ratios joint_odds match_probability odds_bound posterior_odds",
+    "discreet.microdata.risk.pram_file": "pram_risk",
+    "discreet.model.hierarchy": "Hierarchy",
+    "discreet.model.intruder": "Intruder",
+    "discreet.model.keys": "Secret",
+    "discreet.model.knowledge": "header_total percentages",
+    "discreet.model.link": "link",
+    "discreet.model.microdata": "Microdata Missing",
+    "discreet.model.noise": "Noise UnitNoise",
+    "discreet.model.pram_file": "PramFile",
+    "discreet.model.ptable": "PTable",
+    "discreet.model.published": "Exemption PublishedTable",
+    "discreet.model.randomised": "PramDocument Randomised",
+    "discreet.model.released": "ReleasedFile",
+    "discreet.model.table": "Table",
+    "discreet.model.tabulate": "tabulate",
+    "discreet.model.transition": "TransitionMatrix",
+    "discreet.model.unlisted": "unlist",
+    "discreet.plan.pram": "run_pram",
+    "discreet.plan.protect": "protect",
+    "discreet.plan.read": "read_plan",
+    "discreet.plan.run": "run_plan",
+    "discreet.report.pram": "pram_report",
+    "discreet.tables.perturb": "CellKey CellKeyMagnitude EvansZayatzSlanta LayeredPerturbation TopContributors",
     "discreet.tables.perturb.moments": (
-        "EzsScheme",
-        "LpmScheme",
-        "TcmScheme",
-        "contribution_variances",
-        "protection",
-        "simulated",
-        "total_variance",
+        "EzsScheme LpmScheme TcmScheme contribution_variances protection simulated total_variance"
     ),
-    "discreet.tables.perturb.ptable_design": ("design_counts", "design_magnitudes"),
+    "discreet.tables.perturb.ptable_design": "design_counts design_magnitudes",
     "discreet.tables.rounding": (
-        "ControlledAdjustment",
-        "ControlledRounding",
-        "InnerCellRounding",
-        "RoundConventional",
-        "RoundGraduated",
-        "RoundMidpoint",
-        "RoundRandom",
-        "RoundSignificant",
-        "SmallCountAdjustment",
-        "narrow_outputs",
-        "true_range",
+        "ControlledAdjustment ControlledRounding InnerCellRounding RoundConventional RoundGraduated RoundMidpoint "
+        "RoundRandom RoundSignificant SmallCountAdjustment narrow_outputs true_range"
     ),
-    "discreet.tables.rules": (
-        "APriori",
-        "Dominance",
-        "KDisclosure",
-        "MinimumFrequency",
-        "PPercent",
-        "PQ",
-        "Request",
-        "ZeroUnsafe",
-    ),
-    "discreet.tables.suppress": ("ExactSuppression", "GaussSuppression", "repair"),
+    "discreet.tables.rules": "APriori Dominance KDisclosure MinimumFrequency PPercent PQ Request ZeroUnsafe",
+    "discreet.tables.suppress": "ExactSuppression GaussSuppression repair",
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

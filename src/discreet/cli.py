@@ -1,4 +1,4 @@
-"""The command line: ``discreet run | audit | methods | demo``.
+"""The command line: ``discreet run | audit | pram | estimate | methods | demo``.
 
 Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is not protected; 4 the solver failed.
 """
@@ -6,6 +6,7 @@ Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is 
 from __future__ import annotations
 
 import argparse
+import csv
 import inspect
 import io
 import json
@@ -21,9 +22,8 @@ from typing import Any
 
 from discreet import __version__
 from discreet.errors import InputError, NotProtectedError, ParameterError, SdcError, SolverError, near, some
-from discreet.method import parameters
 
-__all__ = ["main"]
+__all__ = ["command_parser", "main"]
 
 WRONG, NOT_PROTECTED, NO_SOLVER, BROKEN = 2, 3, 4, 1
 DEMO_PLAN = "turnover.toml"
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # codes may have letters that the terminal does not know
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        given = _parser().parse_args(argv)
+        given = command_parser().parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -70,7 +70,8 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
     about = "From confidential microdata to tables that are proved safe to publish."
     parser = argparse.ArgumentParser(prog="discreet", description=about)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
@@ -91,8 +92,17 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
     audit.set_defaults(command=_audit)
 
-    methods = commands.add_parser("methods", help="list the methods, or explain one")
-    methods.add_argument("name", nargs="?", help="the method to explain")
+    pram = commands.add_parser("pram", help="randomise the records of a plan's section [pram], and write what may be released")
+    pram.add_argument("plan", help="the plan, a TOML file")
+    _out(pram)
+    pram.set_defaults(command=_pram)
+
+    estimate = commands.add_parser("estimate", help="unbiased tables from a randomised file, with their errors")
+    _estimates(estimate)
+    estimate.set_defaults(command=_estimate)
+
+    methods = commands.add_parser("methods", help="list the methods, PRAM and its designs, or explain one")
+    methods.add_argument("name", nargs="?", help="the method or design to explain")
     methods.set_defaults(command=_methods)
 
     demo = commands.add_parser("demo", help="run the demonstration: turnover of 100,000 synthetic enterprises")
@@ -102,9 +112,44 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _common(parser: argparse.ArgumentParser, out: str | None = None) -> None:
+    _out(parser, out)
+    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table for audit and repair")
+
+
+def _out(parser: argparse.ArgumentParser, out: str | None = None) -> None:
     text = f"the folder for release and report (default: {out or 'the name of the plan and -output'})"
     parser.add_argument("--out", default=out, metavar="DIR", help=text)
-    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table for audit and repair")
+
+
+def _estimates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", help="the document, a file .pram.json that came with the records")
+    parser.add_argument(
+        "--by", type=_listed, default=[], metavar="COLUMNS", help="what the table is by: sex,region; quote a name with a comma"
+    )
+    parser.add_argument("--records", metavar="FILE", help="the randomised records (default: the file that the document names)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--total", metavar="COLUMN", help="totals of this column; without it and --mean, counts of records")
+    what.add_argument("--mean", metavar="COLUMN", help="means of this column")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column of sampling weights")
+    text = "the column of ultimate clusters (or of records): errors then are those of sample and randomisation together"
+    parser.add_argument("--cluster", metavar="COLUMN", help=text)
+    parser.add_argument("--design-strata", type=_listed, default=[], metavar="COLUMNS", help="the strata of that sample")
+    parser.add_argument("--level", type=_level, default=0.95, metavar="SHARE", help="the level of the intervals")
+    parser.add_argument("--csv", metavar="FILE", help="write the table into this file, in full")
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line if name.strip()]
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise argparse.ArgumentTypeError(f"takes a number between 0 and 1, not {text!r}")
+    return level
 
 
 def _seconds(text: str) -> float:
@@ -132,20 +177,23 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _execute(plan: Path, out: str | None, time_limit: float | None) -> int:
+    from discreet.io.staging import gathered
     from discreet.plan.read import read_plan
-    from discreet.plan.run import check_out, run_plan, staged, write_release
+    from discreet.plan.run import check_out, run_plan, write_release
 
     target = Path(out or f"{plan.stem}-output")
     checked = read_plan(plan)
     check_out(checked, target)
     run = run_plan(checked, time_limit=time_limit, progress=_progress())
-    with staged(target, stale=[*run.file_names, "report.html", "report.json"]) as folder:
+    with gathered(target, stale=[*run.file_names, "report.html", "report.json"]) as folder:
         write_release(run, folder)
         _write_report(run, folder)
         written = sorted(file.name for file in folder.iterdir())
     for one in run.tables:
         print(_summary(one))
     print(f"written to {target}: {', '.join(written)}")
+    if checked.pram is not None:
+        print(f"note: the records of [pram] are randomised by: discreet pram {checked.path.name}")
     for one in run.refused:
         print(f"discreet: {one.name} is refused: {one.refusal}", file=sys.stderr)
     return NOT_PROTECTED if run.refused else 0
@@ -244,42 +292,80 @@ def _planned(path: Path) -> list[tuple[str, Any]]:
     return found
 
 
+# -------------------------------------------------------------------- pram, estimate
+
+
+def _pram(given: argparse.Namespace) -> int:
+    from discreet.io.staging import gathered
+    from discreet.plan.pram import CONFIDENTIAL, REPORT, pram_names, run_pram, write_pram_run
+    from discreet.plan.read import read_plan
+    from discreet.plan.run import check_out
+    from discreet.report.pram import pram_report
+
+    plan = Path(given.plan)
+    target = Path(given.out or f"{plan.stem}-output")
+    checked = read_plan(plan)
+    check_out(checked, target, pram_names(checked))
+    run = run_pram(checked, progress=_progress())
+    with gathered(target, stale=pram_names(checked)) as folder:
+        document = write_pram_run(run, folder)
+        try:
+            page = pram_report(run.file, document, title=f"{checked.path.name}: {document.file}", risk=run.risk)
+            (folder / REPORT).write_text(page, "utf-8")
+        except InputError as error:  # the extra is not installed; the release does not depend on it
+            print(f"discreet: no report: {error}", file=sys.stderr)
+        written = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    variables = "1 randomised variable" if len(document.variables) == 1 else f"{len(document.variables)} randomised variables"
+    print(f"{document.file}: {document.records} records, {variables}, ε = {document.epsilon:.4g} in all; {run.seconds:.1f} s")
+    for text in (*run.notes, *run.risk.warnings):
+        print(f"note: {text}")
+    print(f"written to {target}: {', '.join(written)}; what is in {CONFIDENTIAL} is not for release")
+    return 0
+
+
+def _estimate(given: argparse.Namespace) -> int:
+    from discreet.inference.counts import estimate_counts
+    from discreet.inference.sums import estimate_means, estimate_totals
+    from discreet.io.estimates import write_estimates
+    from discreet.io.pram import read_pram
+
+    if not given.by and given.total is None and given.mean is None:
+        raise ParameterError("estimate", "no column is named", "--by sex,region")
+    released = read_pram(Path(given.document), given.records)
+    inputs = (Path(given.document), Path(given.records or Path(given.document).parent / released.document.file))
+    if given.csv and Path(given.csv).resolve() in [file.resolve() for file in inputs]:
+        raise InputError(Path(given.csv).name, "is read, and the table would replace it", "choose another file for the table")
+    options = {name: getattr(given, name) for name in ("weight", "cluster", "design_strata", "level")}
+    if given.total is not None:
+        found = estimate_totals(released, given.total, given.by, **options)
+    elif given.mean is not None:
+        found = estimate_means(released, given.mean, given.by, **options)
+    else:
+        found = estimate_counts(released, given.by, **options)
+    if given.csv:
+        write_estimates(found.columns(), given.csv)
+    print(found)
+    return 0
+
+
 # -------------------------------------------------------------------- methods
 
 
 def _methods(given: argparse.Namespace) -> int:
-    from discreet.plan.catalog import CATALOG, FAMILIES, find
+    from discreet.plan.catalog import EXPLAINED, FAMILIES, FOR_RECORDS, find
+    from discreet.plan.explain import explained
 
     if given.name:
-        print(_explained(find(given.name)))
+        print(explained(find(given.name, EXPLAINED)))
         return 0
-    width = max(map(len, CATALOG))
-    for family, methods in FAMILIES.items():
+    width = max(map(len, EXPLAINED))
+    for family, methods in (FAMILIES | FOR_RECORDS).items():
         print(f"{family}:")
         for method in methods:
             print(f"  {method.NAME:{width}}  {inspect.cleandoc(method.__doc__ or '').partition(chr(10))[0]}")
         print()
     print("More of one: discreet methods NAME")
     return 0
-
-
-def _explained(method: Any) -> str:
-    lines = [method.NAME, "", inspect.cleandoc(method.__doc__ or ""), "", f"Source: {method.SOURCE}", "", "Parameters:"]
-    for one in parameters(method):
-        default = "required" if one.required else f"default {_shown(one.default)}"
-        limits = ", ".join(part for part in (one.kind, one.limits, one.unit and f"in {one.unit}", default) if part)
-        lines.append(f"  {one.name} ({limits})\n      {one.doc}")
-    needed = "".join(f", {one.name} = …" for one in parameters(method) if one.required)
-    if not needed:
-        try:
-            method()
-        except ParameterError:  # no parameter is needed by itself, but some are together
-            needed = ", …"
-    return "\n".join([*lines, "", f'In a plan: {{ method = "{method.NAME}"{needed} }}'])
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
 def _broken(error: Exception) -> str:

@@ -38,3 +38,31 @@ def test_the_noisy_table_is_published_and_its_noise_averages_out_where_the_prose
     assert last["layered, contributor 11"] < first["layered, contributor 11"] / 5
     assert last["Evans, Zayatz, Slanta"] == pytest.approx(first["Evans, Zayatz, Slanta"], rel=0.01)
     assert ends["picture"].count("<polyline") == 4
+
+
+def test_the_owner_of_the_survey_is_refused_a_contradiction_and_hides_the_surgeon(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = runpy.run_path(str(next(path for path in TUTORIALS if path.stem == "pram_owner")))
+    said = capsys.readouterr().out
+    assert "no matrix meets these targets" in said
+    assert "warning:" in said
+    woman = ends["woman"]
+    assert woman.prior < woman.posterior < 1
+    ratios = [
+        row["expectation_ratio"] for row in ends["risk"].rows() if row["category"] in ("hiv", "epilepsy", "surgeon", "judge")
+    ]
+    assert len(ratios) >= 6
+    assert max(ratios) <= 1 + 1e-9
+    assert "<svg" in ends["report"]
+
+
+def test_the_analyst_comes_closer_than_the_released_codes_do(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = runpy.run_path(str(next(path for path in TUTORIALS if path.stem == "pram_analyst")))
+    said = capsys.readouterr().out
+    assert "corrected for PRAM" in said
+    pairs = [*ends["ill"], *ends["ages"]]
+    corrected = [abs(row["estimate"] - truth["estimate"]) / truth["estimate"] for row, truth in pairs]
+    naive = [abs(row["naive"] - truth["estimate"]) / truth["estimate"] for row, truth in pairs]
+    assert sum(corrected) < 0.6 * sum(naive)
+    assert sum(row["low"] <= truth["estimate"] <= row["high"] for row, truth in pairs) >= len(pairs) - 2
+    assert not Path(ends["release"].name).exists(), "nothing of the release is left behind"
+    assert ends["picture"].count("<circle") == 2 * len(pairs) + 2

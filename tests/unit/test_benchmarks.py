@@ -178,7 +178,7 @@ def test_a_comparison_gives_ratios_and_leaves_nothing_behind(module, table, tmp_
 
 def test_every_peer_has_its_environment_and_module(module):
     environments = module("benchmarks.peers.environments")
-    tools = module("benchmarks.peers.run").TOOLS + module("benchmarks.peers.cell_keys").TOOLS
+    tools = [tool for name in ("run", "cell_keys", "pram") for tool in module(f"benchmarks.peers.{name}").TOOLS]
     assert {tool.peer for tool in tools if tool.peer} == set(environments.PEERS)
     for tool in tools:
         assert (ROOT / "benchmarks" / "peers" / f"{tool.module}.py").is_file()

@@ -11,6 +11,7 @@ import pytest
 from discreet.cli import main
 from discreet.engine.duckdb import Engine
 from discreet.errors import InputError
+from discreet.io.staging import gathered
 from discreet.plan import run as running
 from discreet.plan.read import read_plan
 
@@ -60,7 +61,7 @@ def test_files_are_made_inside_a_folder_that_is_there(tmp_path: Path) -> None:
     """So that its parent need not be writable, and it may be a disk of its own."""
     out = tmp_path / "out"
     out.mkdir()
-    with running.staged(out) as private:
+    with gathered(out) as private:
         assert private.parent == out
         (private / "a.csv").write_text("a")
     assert [file.name for file in out.iterdir()] == ["a.csv"]

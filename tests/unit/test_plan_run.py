@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import HierarchyError, InputError, NotProtectedError, PlanError
-from discreet.plan.run import run_plan, staged
+from discreet.io.staging import gathered
+from discreet.plan.run import run_plan
 
 METHODS = '[{ method = "min-frequency", n = 3 }, { method = "p-percent", p = 10 }, { method = "gauss-suppression" }]'
 REGIONS, BRANCHES = ("N1", "N2", "S1", "S2"), ("A", "B", "C")
@@ -232,7 +233,7 @@ def test_one_problem_with_the_data_stays_what_it_is(tmp_path: Path) -> None:
 
 def test_nothing_half_written_remains(tmp_path: Path) -> None:
     def broken() -> None:
-        with staged(tmp_path / "out") as folder:
+        with gathered(tmp_path / "out") as folder:
             assert folder.parent == tmp_path
             (folder / "release.csv").write_text("half", "utf-8")
             raise RuntimeError
@@ -240,11 +241,11 @@ def test_nothing_half_written_remains(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         broken()
     assert list(tmp_path.iterdir()) == []
-    with staged(tmp_path / "deep" / "out") as folder:
+    with gathered(tmp_path / "deep" / "out") as folder:
         (folder / "release.csv").write_text("whole", "utf-8")
     assert (tmp_path / "deep" / "out" / "release.csv").read_text("utf-8") == "whole"
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
-    with pytest.raises(InputError, match="is a file"), staged(tmp_path / "deep" / "out" / "release.csv"):
+    with pytest.raises(InputError, match="is a file"), gathered(tmp_path / "deep" / "out" / "release.csv"):
         pass
 
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import ParameterError, near
 from discreet.method import build, to_dict
+from discreet.microdata.protect import pram
+from discreet.microdata.protect.pram.apply import Pram
 from discreet.tables import perturb, rounding, rules, suppress
 
-__all__ = ["CATALOG", "FAMILIES", "PERTURBATION", "SUPPRESSION", "as_settings", "find", "from_settings"]
+__all__ = [
+    "CATALOG",
+    "DESIGNS",
+    "EXPLAINED",
+    "FAMILIES",
+    "FOR_RECORDS",
+    "PERTURBATION",
+    "SUPPRESSION",
+    "as_settings",
+    "find",
+    "from_settings",
+]
 
 RULES, HIDE, NOISE, ROUNDING = "What is sensitive", "Hide further cells", "Show noise", "Show rounded or adjusted numbers"
 
@@ -30,11 +44,24 @@ PERTURBATION: frozenset[str] = frozenset(method.NAME for family in (NOISE, ROUND
 """The names of the methods that show other numbers than the true ones."""
 
 
-def find(name: str) -> type:
+FOR_RECORDS: dict[str, tuple[type[Any], ...]] = {
+    "Randomise a variable of records": (Pram,),
+    "Design its transition matrix": pram.DESIGNS,
+}
+"""What the section [pram] of a plan takes, under what it does; these are no methods for tables."""
+
+DESIGNS: dict[str, type] = {design.NAME: design for design in pram.DESIGNS}
+"""Every design of a transition matrix by its name."""
+
+EXPLAINED: dict[str, type] = CATALOG | {Pram.NAME: Pram} | DESIGNS
+"""All that has a page of its own: the methods, PRAM and its designs."""
+
+
+def find(name: str, known: Mapping[str, type] = CATALOG) -> type:
     """The method of this name, or a ParameterError with the nearest one."""
-    method = CATALOG.get(name)
+    method = known.get(name)
     if method is None:
-        raise ParameterError(name, f"there is no method {name!r}{near(name, CATALOG)}", "see: discreet methods")
+        raise ParameterError(name, f"there is no method {name!r}{near(name, known)}", "see: discreet methods")
     return method
 
 

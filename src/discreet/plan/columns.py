@@ -41,6 +41,7 @@ def _named(content: Mapping[str, Any]) -> Named:
     for role in dataclasses.fields(Roles):
         if role.name in content["microdata"]:
             yield ("microdata", role.name), content["microdata"][role.name], f"role {role.name}"
+    yield from _randomised(content.get("pram"))
     trees = _entries(content.get("hierarchies"))
     for name, table in _entries(content.get("tables")).items():
         where: Where = ("tables", name)
@@ -54,6 +55,26 @@ def _named(content: Mapping[str, Any]) -> Named:
                 yield (*where, "where", column), column, "the filter"
         if isinstance(table.get("spanning"), list):
             yield from _spanning((*where, "spanning"), table["spanning"], trees)
+
+
+def _randomised(section: Any) -> Named:
+    """The columns that the section [pram] names."""
+    if not isinstance(section, dict):
+        return
+    for key, what in (("columns", "the release"), ("record", "what names a record")):
+        for i, column in _listed(section.get(key)):
+            yield ("pram", key, i), column, what
+    for v, entry in _listed(section.get("variables")):
+        where: Where = ("pram", "variables", v)
+        for key, what in (("columns", "a randomised variable"), ("within", "the strata")):
+            for i, column in _listed(entry.get(key)) if isinstance(entry, dict) else ():
+                yield (*where, key, i), column, what
+        if isinstance(entry, dict) and "together" in entry:
+            yield (*where, "together"), entry["together"], "the households"
+
+
+def _listed(value: Any) -> Iterator[tuple[int, Any]]:
+    return iter(enumerate(value if isinstance(value, list) else ()))
 
 
 def _spanning(where: Where, items: Sequence[Any], trees: Mapping[str, Mapping[str, Any]]) -> Named:

@@ -6,16 +6,17 @@ import dataclasses
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from discreet.errors import ParameterError, PlanError, SdcError, near
-from discreet.method import build, faults
+from discreet.errors import PlanError, SdcError, near
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
 from discreet.plan.catalog import CATALOG
 from discreet.plan.columns import unknown_columns
-from discreet.plan.lines import Where, key_lines
+from discreet.plan.lines import Where
+from discreet.plan.problems import Problems
 from discreet.plan.ptables import ptable_files, with_ptable
+from discreet.plan.read_pram import PramPlan, read_pram
 from discreet.plan.sections import (
     ExceptionEntry,
     GivenSection,
@@ -29,8 +30,8 @@ from discreet.plan.sections import (
 
 __all__ = ["Plan", "TablePlan", "read_plan"]
 
-S = TypeVar("S")
-TOP = ("microdata", "hierarchies", "tables", "intruder", "methods", "output")
+TOP = ("microdata", "hierarchies", "tables", "pram", "intruder", "methods", "output")
+FOR_TABLES = ("hierarchies", "intruder", "methods", "output")
 SOURCES = ("file", "tree", "columns", "prefix_lengths")
 FILE_ONLY = ("lead", "parent", "child", "encoding")
 TOGETHER = ("shadow", "published_decimals")
@@ -63,6 +64,7 @@ class Plan:
     hierarchies: Mapping[str, HierarchySection]
     tables: tuple[TablePlan, ...]
     output: OutputSection
+    pram: PramPlan | None = None
 
     def together(self) -> list[tuple[TablePlan, ...]]:
         """The tables that are protected together: those of one response over the same records, since readers can link them."""
@@ -124,15 +126,8 @@ def _disjoint(one: TablePlan, other: TablePlan) -> bool:
     return any(mine[column].isdisjoint(theirs[column]) for column in mine.keys() & theirs.keys())
 
 
-class _Reader:
-    """Collects problems while it turns settings into checked sections."""
-
-    def __init__(self, path: Path, text: str, content: dict[str, Any]) -> None:
-        self.path = path
-        self.text = text
-        self.content = content
-        self.lines = key_lines(text)
-        self.problems: list[tuple[int, str]] = []
+class _Reader(Problems):
+    """Turns the settings of a plan into checked sections."""
 
     def plan(self) -> Plan:
         content = self.content
@@ -145,8 +140,9 @@ class _Reader:
         methods = self.methods(("methods",)) if "methods" in content else None
         intruder = self.intruder(("intruder",)) if "intruder" in content else Intruder()
         tables = [self.table(name, methods, intruder) for name in self.names("tables")]
+        pram = read_pram(self, microdata) if "pram" in content else None
         if "tables" not in content:
-            self.wrong((), "the plan has no table: add a section [tables.NAME]")
+            self.without_tables()
         self.unused(tables)
         for where, text in unknown_columns(content, self.path.parent):
             self.wrong(where, text)
@@ -160,12 +156,21 @@ class _Reader:
             hierarchies={name: section for name, section in hierarchies.items() if section},
             tables=tuple(table for table in tables if table),
             output=output or OutputSection(),
+            pram=pram,
         )
         for group in plan.together():
             self.alike(group)
         self.apart(plan.tables)
         self.refuse_if_wrong()
         return plan
+
+    def without_tables(self) -> None:
+        if "pram" not in self.content:
+            self.wrong((), "the plan has no table: add a section [tables.NAME], or [pram] to release records")
+            return
+        for key in FOR_TABLES:
+            if key in self.content:
+                self.wrong((key,), f"{key} is for tables, and the plan has none")
 
     def unused(self, tables: Sequence[TablePlan | None]) -> None:
         """What is said and not used is a slip: a hierarchy misspelled would leave its variable flat."""
@@ -177,7 +182,8 @@ class _Reader:
         for name in self.names("hierarchies"):
             if name not in variables:
                 self.wrong(("hierarchies", name), f"no table uses the hierarchy {name!r}{near(name, variables)}")
-        if "microdata" in self.content and all(table.given for table in checked):
+        counted = "pram" in self.content or not all(table.given for table in checked)
+        if "microdata" in self.content and not counted:
             self.wrong(("microdata",), "no table is counted from [microdata]")
 
     def alike(self, group: Sequence[TablePlan]) -> None:
@@ -204,7 +210,7 @@ class _Reader:
 
     def microdata(self) -> tuple[MicrodataSection | None, Missing]:
         if "microdata" not in self.content:
-            if any("given" not in table for table in self.nested("tables")):
+            if "pram" in self.content or any("given" not in table for table in self.nested("tables")):
                 self.wrong((), "the plan has no section [microdata]: say where the records are")
             return None, Missing()
         section = self.section(MicrodataSection, ("microdata",))
@@ -337,63 +343,3 @@ class _Reader:
         listed = items if isinstance(items, list) else []
         entries = [self.section(ExceptionEntry, (*where, i), item) for i, item in enumerate(listed)]
         return tuple(entry for entry in entries if entry is not None)
-
-    # ---------------------------------------------------------------- the machinery
-
-    def section(self, kind: type[S], where: Where, settings: Any = None, name: str = "") -> S | None:
-        """One checked section, or None after its problems were noted."""
-        settings = self.at(where) if settings is None else settings
-        if not isinstance(settings, dict):
-            what = f"{where[-1]!r} is" if isinstance(where[-1], str) else f"an entry of {where[-2]!r} is a name or"
-            self.wrong(where, f"{what} a table of settings, not {type(settings).__name__}")
-            return None
-        found = faults(kind, settings)
-        for key, text in found:
-            self.wrong((*where, key), f"{name}: {text}" if name else text)
-        if found:
-            return None
-        try:
-            return build(kind, settings)
-        except ParameterError as error:
-            self.wrong(where, f"{error.where}: {error.problem}")
-            return None
-
-    def at(self, where: Where) -> Any:
-        value: Any = self.content
-        for key in where:
-            value = value[key]
-        return value
-
-    def nested(self, key: str) -> list[dict[str, Any]]:
-        entries = self.content.get(key)
-        return [entry for entry in entries.values() if isinstance(entry, dict)] if isinstance(entries, dict) else []
-
-    def names(self, key: str) -> list[str]:
-        entries = self.content.get(key, {})
-        if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-            self.wrong((key,), f"{key} is a table of named entries: [{key}.NAME] or {key}.NAME = {{ … }}")
-            return []
-        return list(entries)
-
-    def exists(self, where: Where, name: str | None, *, secret: bool = False) -> None:
-        file = self.path.parent / (name or "")
-        if name is not None and not file.is_file():
-            beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-            what = "no such file to hold the secret (give its path, never the secret itself)" if secret else f"no file {name!r}"
-            self.wrong(where, f"there is {what}{near(file.name, beside)}; paths are relative to the plan")
-
-    def wrong(self, where: Where, text: str) -> None:
-        line = 0
-        for length in range(len(where), 0, -1):
-            if where[:length] in self.lines:
-                line = self.lines[where[:length]]
-                break
-        self.problems.append((line, text))
-
-    def refuse_if_wrong(self) -> None:
-        if not self.problems:
-            return
-        told = [f"line {line}: {text}" if line else text for line, text in sorted(dict.fromkeys(self.problems))]
-        count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
-        listed = "".join(f"\n  {text}" for text in told)
-        raise PlanError(self.path.name, f"{count}{listed}", "mend these lines; nothing was run", details=told)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +18,7 @@ from discreet.audit import Audit, audit, publish
 from discreet.audit.rounding import RoundingAudit, rounding_audit
 from discreet.errors import InputError, NotProtectedError
 from discreet.io.published import FORMATS, write_published
+from discreet.io.staging import gathered
 from discreet.loss import PerturbationLoss, SuppressionLoss, perturbation_loss, suppression_loss
 from discreet.model.published import Exemption, PublishedTable
 from discreet.model.table import Table
@@ -29,7 +27,7 @@ from discreet.plan.read import Plan, TablePlan, read_plan
 from discreet.plan.sections import OutputSection
 from discreet.plan.sources import Sources
 
-__all__ = ["Run", "TableRun", "check_out", "run_plan", "staged", "write_release"]
+__all__ = ["Run", "TableRun", "check_out", "run_plan", "write_release"]
 
 ROUNDING_SECONDS = 30.0
 """The rounding audit of a table, which the report tells and nothing depends on, takes no longer."""
@@ -119,7 +117,7 @@ def run_plan(
         output=plan.output,
     )
     if out is not None:
-        with staged(out, stale=run.file_names) as folder:
+        with gathered(Path(out), stale=run.file_names) as folder:
             write_release(run, folder)
     return run
 
@@ -173,17 +171,22 @@ def write_release(run: Run, folder: str | Path) -> list[Path]:
     return [file for one in run.tables if one.published for file in write_published(one.published, folder, **options)]
 
 
-def check_out(plan: Plan, out: str | Path) -> None:
-    """Refuses, before a long run, a folder that cannot be written or in which a release would replace the plan's input."""
+def check_out(plan: Plan, out: str | Path, names: Sequence[str] = ()) -> None:
+    """Refuses, before a long run, a folder that cannot be written or in which a release would replace the plan's input.
+
+    ``names`` are the files that will be written there, by default those of the plan's tables and their report.
+    """
     target, other = _folder(out), "choose another folder for the output"
     inputs = {file.resolve() for file in plan.files}
-    names = ["report.html", "report.json", *(f"{table.name}.{kind}" for table in plan.tables for kind in FORMATS)]
-    for name in names:
+    of_tables = ["report.html", "report.json", *(f"{table.name}.{kind}" for table in plan.tables for kind in FORMATS)]
+    for name in names or of_tables:
         place = target / name
         if place.resolve() in inputs:
             raise InputError(name, "is input of the plan, and the output would replace it", other)
         if place.is_dir():
             raise InputError(name, "is a folder where the output writes a file", other)
+        if place.parent.is_file() and place.parent != target:
+            raise InputError(place.parent.name, "is a file where the output needs a folder", other)
     there = next(folder for folder in (target.absolute(), *target.absolute().parents) if folder.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         raise InputError(str(out), "cannot be written", other)
@@ -194,24 +197,3 @@ def _folder(out: str | Path) -> Path:
     if target.exists() and not target.is_dir():
         raise InputError(target.name, "is a file, not a folder", "choose another folder for the output")
     return target
-
-
-@contextmanager
-def staged(out: str | Path, stale: Sequence[str] = ()) -> Iterator[Path]:
-    """A private folder whose files move to ``out`` together once the block has ended without an error.
-
-    Files named in ``stale`` that the block did not write anew are removed from ``out``: left by an earlier run, they
-    would pass for released.
-    """
-    target = _folder(out)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    private = Path(tempfile.mkdtemp(prefix=".discreet-", dir=target if target.exists() else target.parent))
-    try:
-        yield private
-        target.mkdir(exist_ok=True)
-        for name in stale:
-            (target / name).unlink(missing_ok=True)
-        for file in sorted(private.iterdir()):
-            file.replace(target / file.name)
-    finally:
-        shutil.rmtree(private, ignore_errors=True)

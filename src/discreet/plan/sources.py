@@ -23,7 +23,7 @@ from discreet.model.unlisted import unlist
 from discreet.plan.read import FILE_ONLY, Plan, TablePlan
 from discreet.plan.sections import GivenSection, HierarchySection, SpanningEntry
 
-__all__ = ["Gathered", "Sources"]
+__all__ = ["Gathered", "Sources", "secret_of"]
 
 T = TypeVar("T")
 
@@ -69,6 +69,8 @@ class Sources:
 
     def tables(self) -> list[tuple[tuple[TablePlan, ...], Table]]:
         """What is protected together, each as one table before anything is protected; all errors at once."""
+        if not self.plan.tables:
+            raise PlanError(self.plan.path.name, "has no table", "release its records with: discreet pram PLAN")
         gathered = Gathered(self.plan.path.name)
         made = {one.name: gathered.attempt(partial(self.table, one)) for one in self.plan.tables}
         gathered.refuse()
@@ -92,10 +94,16 @@ class Sources:
             known.append(percentages(made, **dataclasses.asdict(one.percentages)))
         return made.replace(knowledge=(*made.knowledge, *known))
 
+    def records(self) -> Microdata:
+        """The records; a PlanError where the plan names none."""
+        if self.microdata is None:
+            raise PlanError(self.plan.path.name, "has no section [microdata]", "say where the records are")
+        return self.microdata
+
     def _counted(self, one: TablePlan) -> Table:
         section = one.section
         return tabulate(
-            self._records(),
+            self.records(),
             spanning={entry.variable: self._spanning(entry) for entry in one.spanning},
             response=section.response,
             shadow=section.shadow,
@@ -104,20 +112,10 @@ class Sources:
             empty=section.empty,
             decimals=section.decimals,
             ranks=max(RANKS, *(getattr(method, "ranks_needed", 0) for method in one.methods), 0),
-            secret=self._secret(),
+            secret=secret_of(self.plan),
             unit_noise=next((noise for method in one.methods if (noise := getattr(method, "unit_noise", None))), None),
             name=one.name,
         )
-
-    def _secret(self) -> Secret | None:
-        """What record keys are made with; only a run reads it."""
-        section = self.plan.microdata
-        if section is None or not (section.secret_file or section.secret_environment):
-            return None
-        paper = section.key_hash == "paper"
-        if section.secret_file:
-            return Secret.from_file(self.plan.file(section.secret_file), paper=paper)
-        return Secret.from_environment(str(section.secret_environment), paper=paper)
 
     def _given(self, one: TablePlan, given: GivenSection) -> Table:
         options = dataclasses.asdict(given)
@@ -170,15 +168,10 @@ class Sources:
         return made if section.level is None else made.to_level(section.level)
 
     def _codes(self, columns: Sequence[str]) -> list[list[str]]:
-        microdata = self._records()
+        microdata = self.records()
         for column in columns:
             microdata.check_column(column, "a hierarchy")
         return distinct_codes(microdata, columns)
-
-    def _records(self) -> Microdata:
-        if self.microdata is None:
-            raise PlanError(self.plan.path.name, "has no section [microdata]", "say where the records are")
-        return self.microdata
 
 
 def _read_records(plan: Plan) -> Microdata | None:
@@ -194,3 +187,14 @@ def _read_records(plan: Plan) -> Microdata | None:
         encoding=section.encoding,
         columns=section.columns,
     )
+
+
+def secret_of(plan: Plan) -> Secret | None:
+    """What keys are made with; only a run reads it."""
+    section = plan.microdata
+    if section is None or not (section.secret_file or section.secret_environment):
+        return None
+    paper = section.key_hash == "paper"
+    if section.secret_file:
+        return Secret.from_file(plan.file(section.secret_file), paper=paper)
+    return Secret.from_environment(str(section.secret_environment), paper=paper)

@@ -13,24 +13,12 @@ from discreet.report.attacks import attack_chart
 from discreet.report.charts import bar, deviations, heat_map, histogram
 from discreet.report.verdict import grouped
 
-__all__ = ["picture", "render"]
+__all__ = ["page", "picture", "render"]
 
 
 def render(facts: Mapping[str, Any]) -> str:
     """One self-contained HTML page, made from :func:`discreet.report.facts` alone; it asks nothing of the network."""
-    try:
-        import jinja2
-    except ImportError:
-        raise InputError("report", "the package jinja2 is not installed", 'pip install "discreet[report]"') from None
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("discreet.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )  # what charts and tables return is marked safe in the templates: they escape every code and label themselves
-    environment.filters["grouped"] = grouped
-    environment.globals |= {
+    functions = {
         "percent": _percent,
         "told": lambda share: "not told" if share is None else f"{grouped(share)} %",
         "settings": _settings,
@@ -46,7 +34,28 @@ def render(facts: Mapping[str, Any]) -> str:
         "embedded": _embedded,
     }
     titles = [_title(table) for table in facts["tables"]]
-    return environment.get_template("report.html").render(facts=facts, titles=titles)
+    return page("report.html", functions, facts=facts, titles=titles)
+
+
+def page(template: str, functions: Mapping[str, Any], **values: Any) -> str:
+    """A template of the reports, filled with values; ``functions`` are in its reach.
+
+    Errors: InputError where the package jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise InputError("report", "the package jinja2 is not installed", 'pip install "discreet[report]"') from None
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("discreet.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # what charts and tables return is marked safe in the templates: they escape every code and label themselves
+    environment.filters["grouped"] = grouped
+    environment.globals |= functions
+    return str(environment.get_template(template).render(**values))
 
 
 def picture(facts: Mapping[str, Any], table: int = 0) -> str:
