@@ -67,12 +67,12 @@ def _inside(name: str, answer: Path) -> None:
 
 
 def _measured(name: str) -> dict[str, Any]:
-    """Runs one subject in a process of its own, so that its memory is its own."""
+    """Runs one subject in a process of its own, so that its memory is its own; what it prints is seen at once."""
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-m", "benchmarks.run", name, "--inside", str(answer)]
         try:
-            done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=LIMIT)
+            done = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
             error = "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["ended without a word"])[-1]
         except subprocess.TimeoutExpired:
             error = f"stopped after {LIMIT} s"

@@ -14,8 +14,9 @@ PEERS = {
     "pytauargus": ("pytauargus==0.6.*",),
     "gconfid": ("gconfid==2.*",),
     "cell-key-perturbation": ("cell-key-perturbation==3.1.*", "pandas", "pyarrow"),
+    "pram": ("pram==0.2.*", "pandas==2.2.*", "pyarrow"),
 }
-"""What is installed for each tool; the last one does not name the packages that it needs."""
+"""What is installed for each tool: one does not name the packages that it needs, one breaks on the present pandas."""
 
 
 def python_of(peer: str) -> Path | None:

@@ -1,5 +1,5 @@
 """The subjects; importing this package registers them all."""
 
-from benchmarks.subjects import demo, perturbation, rounding, tabulate
+from benchmarks.subjects import demo, perturbation, pram, rounding, tabulate
 
-__all__ = ["demo", "perturbation", "rounding", "tabulate"]
+__all__ = ["demo", "perturbation", "pram", "rounding", "tabulate"]
