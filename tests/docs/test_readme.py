@@ -54,6 +54,20 @@ def test_the_example_with_noise_publishes_sums_and_counts_and_not_the_secret() -
     assert block("python", 1).count("protect") == 2
 
 
+def test_the_example_of_pram_releases_a_file_that_an_analyst_can_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(ROOT / "examples" / "survey" / "survey.parquet", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("secret.txt").write_text("a secret of a test, for nothing else", encoding="utf-8")
+    exec(compile(block("python", 2), "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "std. error" in said
+    assert "hours" in said
+    assert sorted(path.name for path in Path("randomised").iterdir()) == ["persons.csv", "persons.pram.json"]
+    assert "person," not in Path("randomised", "persons.csv").read_text(encoding="utf-8").splitlines()[0]
+
+
 def test_every_page_that_is_linked_exists() -> None:
     links = re.findall(r"\]\(([^)#]+)\)", README)
     assert len(links) > 5
