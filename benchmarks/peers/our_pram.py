@@ -17,7 +17,6 @@ import pandas as pd
 
 import discreet as dc
 from benchmarks.peers.exchange import timed
-from discreet.microdata.protect.pram import FullTypeOne, Pram, start_pram
 
 
 def main(folder: Path, out: Path, rows: int) -> None:
@@ -26,10 +25,10 @@ def main(folder: Path, out: Path, rows: int) -> None:
     column = about["column"]
     frame = pd.read_parquet(folder / "persons.parquet", columns=["id", column]).head(rows)
     secret = dc.Secret("a secret of a benchmark, for nothing else")
-    method = Pram(columns=(column,), design=FullTypeOne(stay=about["stay"]))
+    method = dc.Pram(columns=(column,), design=dc.TypeOne(keep=about["stay"]))
 
     def run() -> Any:
-        return method.apply(start_pram(dc.read_microdata(frame, unit="id"), secret))
+        return method.apply(dc.start_pram(dc.read_microdata(frame, unit="id"), secret))
 
     made, cost = timed(run)
     changed = int((made.true[0].codes != made.released[0].codes).sum())
