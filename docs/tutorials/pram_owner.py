@@ -133,13 +133,17 @@ print(f"odds before: 1 to {1 / woman.prior:.0f}; after: 1 to {1 / woman.posterio
 #
 # Two files leave the house: the records, in an order that tells nothing, and a document for analysts with the matrices, the
 # strata, ε and the released counts.  Neither holds a true count.  Ids of persons and households stay here.
+#
+# Matrices that were made for a ratio were made from the true counts, and whoever knows what was asked for can work these out.
+# So the release is refused until we say that the counts by health, and by occupation and age, are known anyway: this survey
+# publishes them in its tables.  Where they are not, `public=False` keeps the matrices in the house.
 
 # %%
 columns = ["region", "age", "sex", "occupation", "health", "smoker", "hours", "income", "weight", "psu", "stratum"]
 with TemporaryDirectory() as temporary:
     kept = __name__ == "__main__" and len(sys.argv) == 2
     folder = Path(sys.argv[1] if kept else temporary)
-    document = write_pram(file, folder, name="persons.csv", columns=columns)
+    document = write_pram(file, folder, name="persons.csv", columns=columns, counts_known=True)
     print(document)
     for path in sorted(folder.iterdir()):
         print(f"  {path.name}: {path.stat().st_size / 1000:.0f} kB")

@@ -21,8 +21,10 @@ from discreet.io.staging import gathered
 from discreet.io.structure import KINDS, WORDS, check_structure
 from discreet.microdata.protect.pram.apply import Pram, start_pram
 from discreet.microdata.protect.pram.full import TypeOne
+from discreet.microdata.protect.pram.mixture import Mixture
 from discreet.microdata.protect.pram.own import OwnMatrix
 from discreet.microdata.protect.pram.rank_one import RankOne
+from discreet.microdata.protect.pram.target import Target
 from discreet.model.keys import Secret
 from discreet.model.microdata import Missing
 from discreet.model.pram_file import PramFile
@@ -540,3 +542,23 @@ def test_the_records_may_come_from_elsewhere(tmp_path: Path) -> None:
         read_pram(tmp_path / "released.pram.json", frame.with_columns(pl.col("job").sort()))
     with pytest.raises(InputError, match="no column 'job'"):
         read_pram(tmp_path / "released.pram.json", frame.drop("job"))
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Target(invariant=False, ratio=2.0),
+        Mixture(start=Target(invariant=False, odds=20.0), share=0.9),
+        OwnMatrix.of(["a", "b"], [[0.9, 0.1], [0.3, 0.7]]),  # leaves 3 to 1 as it is, and does not say so
+    ],
+    ids=["ratio", "mixed odds", "own"],
+)
+def test_public_matrices_that_tell_counts_are_refused_however_they_were_made(tmp_path, design) -> None:
+    frame = pd.DataFrame({"id": range(400), "code": ["a"] * 300 + ["b"] * 100})
+    file = start_pram(read_microdata(frame, unit="id"), Secret("a secret of a test, for nothing else"))
+    file = Pram(columns=("code",), design=design).apply(file)
+    with pytest.raises(InputError, match="tell the true counts"):
+        write_pram(file, tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert write_pram(file, tmp_path, public=False).records == 400
+    assert write_pram(file, tmp_path, counts_known=True).public

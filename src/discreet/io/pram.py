@@ -119,12 +119,12 @@ def read_pram(document: str | os.PathLike[str], records: Any = None) -> Released
 
 def _check_invariant(document: PramDocument) -> None:
     """Refuses public matrices that tell true counts."""
-    telling = [variable for variable in document.variables if variable.invariant]
+    telling = [variable for variable in document.variables if variable.invariant or variable.telling]
     if telling:
         one = telling[0]
-        kind = "true counts" if one.invariant == "sample" else "true weighted counts"
+        kind = "true weighted counts" if one.invariant == "population" else "true counts"
         strata = f" by {some(one.strata)}" if one.strata else ""
-        problem = f"its invariant matrices tell the {kind} of the categories{strata} to whoever has them"
+        problem = f"its matrices tell the {kind} of the categories{strata} to whoever has them"
         fix = "keep the matrices back: public = False; or say counts_known = True, where these counts are public anyway"
         raise InputError(f"PRAM of {one.name}", problem, fix)
 

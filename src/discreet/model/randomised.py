@@ -22,7 +22,8 @@ class Randomised:
     ``columns`` one, or those of the compound; ``strata`` columns that were not randomised, by whose codes the matrix was
     chosen; ``matrices`` one for each stratum, on the categories that occur there; ``together`` the column of households whose
     records were changed by one draw; ``missing`` "kept" where empty codes stayed empty, or "category" where "" is a category
-    like others; ``invariant`` "" or the counts that the matrices leave as they are on average: "sample" or "population".
+    like others; ``invariant`` "" or the counts that the matrices leave as they are on average: "sample" or "population";
+    ``telling``, which the owner alone needs, that true counts can be worked out from the matrices.
     """
 
     columns: tuple[str, ...]
@@ -31,6 +32,7 @@ class Randomised:
     together: str | None = None
     missing: str = "kept"
     invariant: str = ""
+    telling: bool = False
 
     def __post_init__(self) -> None:
         for stratum, matrix in self.matrices.items():

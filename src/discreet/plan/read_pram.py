@@ -11,7 +11,7 @@ from typing import Any
 from discreet.errors import near
 from discreet.method import faults
 from discreet.microdata.protect.pram.apply import Pram
-from discreet.microdata.protect.pram.occurrence import Design
+from discreet.microdata.protect.pram.occurrence import Design, tells_counts
 from discreet.plan.catalog import DESIGNS
 from discreet.plan.lines import Where
 from discreet.plan.pram_sections import PramSection
@@ -143,12 +143,14 @@ def _check_keys(problems: Problems, section: PramSection | None, microdata: Micr
 
 def _check_invariant(problems: Problems, section: PramSection, methods: Sequence[Pram | None]) -> None:
     """Whoever has an invariant matrix has the counts that it leaves as they are; the owner has to say that this is meant."""
-    telling = [i for i, method in enumerate(methods) if section.public and method is not None and method.design.invariant]
+    telling = [i for i, method in enumerate(methods) if section.public and method is not None and tells_counts(method.design)]
     if section.counts_known and not telling:
         text = "counts_known is for invariant matrices that are public, and this release has none"
         problems.wrong((*HERE, "counts_known"), text)
     for i in telling if not section.counts_known else ():
         told = "a public invariant matrix tells the true counts that it leaves as they are"
+        if (method := methods[i]) is not None and not method.design.invariant:
+            told = "a public matrix made for ratios or odds tells the true counts for which it was made"
         mend = "public = false keeps it with you, and counts_known = true in [pram] says that these counts are public anyway"
         problems.wrong((*VARIABLES, i, "design"), f"{told}; {mend}")
 

@@ -13,7 +13,7 @@ from discreet.errors import InputError, ParameterError, SdcError, near, some
 from discreet.method import check_params, param
 from discreet.microdata.protect.pram.draw import drawn
 from discreet.microdata.protect.pram.forbidden import allowed_moves
-from discreet.microdata.protect.pram.occurrence import Design, Occurrence
+from discreet.microdata.protect.pram.occurrence import Design, Occurrence, tells_counts
 from discreet.model.contributions import Floats, Integers
 from discreet.model.encoded import Coded, encoded
 from discreet.model.keys import Secret, hashed_codes, sharing
@@ -132,6 +132,7 @@ class Pram:
             together=self.together,
             missing=self.missing,
             invariant=self.counts if self.design.invariant else "",
+            telling=tells_counts(self.design) or _left_alike(matrices, own, stratum, cell),
         )
         return file.with_variable(variable, own, drawn(matrices, own, stratum, key, self.columns))
 
@@ -196,6 +197,22 @@ def _check_named(where: str, design: Any, categories: Sequence[tuple[str, ...]])
         raise ParameterError(where, problem, "leave it out, or name a category that occurs")
     if hasattr(design, "start"):
         _check_named(where, design.start, categories)
+
+
+def _left_alike(matrices: dict[Stratum, TransitionMatrix], own: Coded, stratum: Coded | None, cell: Integers) -> bool:
+    """Whether a matrix leaves the counts of its stratum as they are, and no others, so that it tells them."""
+    strata: tuple[Stratum, ...] = ((),) if stratum is None else stratum.categories
+    size = len(own.categories)
+    records = np.bincount(cell, minlength=len(strata) * size).reshape(len(strata), size)
+    place = {category: k for k, category in enumerate(own.categories)}
+    for counts, codes in zip(records, strata, strict=True):
+        if (matrix := matrices.get(codes)) is None:
+            continue
+        held = counts[[place[category] for category in matrix.categories]]
+        doubly = np.abs(matrix.matrix.sum(axis=0) - 1).max() < CLOSE  # leaves equal counts alike, whatever the true ones
+        if not doubly and matrix.gap(held) <= CLOSE * held.sum():
+            return True
+    return False
 
 
 def _designed(

@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.method import check_params, param
 from discreet.microdata.protect.pram.invariance import check_start, diluted, start_param
 from discreet.microdata.protect.pram.moves import SEED, invertible
-from discreet.microdata.protect.pram.occurrence import Design, Occurrence
+from discreet.microdata.protect.pram.occurrence import Design, Occurrence, tells_counts
 from discreet.model.transition import TransitionMatrix
 
 __all__ = ["Mixture"]
@@ -40,6 +40,11 @@ class Mixture:
         check_start(self.NAME, self.start)
         if (self.share is None) == (self.least is None):
             raise ParameterError(self.NAME, "takes one of share and least", "give share = 0.5 or least = 0.8")
+
+    @property
+    def tells_counts(self) -> bool:
+        """Whether the start does."""
+        return tells_counts(self.start)
 
     @property
     def invariant(self) -> bool:

@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.model.contributions import Floats
 from discreet.model.transition import Category, TransitionMatrix
 
-__all__ = ["Design", "Occurrence"]
+__all__ = ["Design", "Occurrence", "tells_counts"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,3 +73,8 @@ class Design(Protocol):
         Errors: InputError or ParameterError where there is none, with the reason.
         """
         ...
+
+
+def tells_counts(design: Design) -> bool:
+    """Whether the counts for which a matrix was made can be worked out from it: invariant ones, and such as say so."""
+    return bool(design.invariant or getattr(design, "tells_counts", False))

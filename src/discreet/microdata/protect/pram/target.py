@@ -49,7 +49,8 @@ class Target:
 
     Guards against: recognition by a category that is released as it is, as far as the targets say.
     Does not guard against: what other variables tell about the category; a matrix of the most change without a ``least``
-    may be little more than new names for the categories.  ``epsilon`` needs all pairs of categories: 10⁴ of 100 categories.
+    may be little more than new names for the categories; whoever has the matrix and knows ratios, or odds without a population,
+    that were asked for, from working the counts out.  ``epsilon`` needs all pairs of categories: 10⁴ of 100 categories.
     """
 
     NAME: ClassVar[str] = "target"
@@ -91,6 +92,11 @@ class Target:
         """The categories that the targets name, so that a misspelt one can be found where all categories are known."""
         given = [getattr(self, name) for name in ("most", "least", "ratio", "odds")]
         return tuple(dict.fromkeys(category for one in given if isinstance(one, Mapping) for category in one))
+
+    @property
+    def tells_counts(self) -> bool:
+        """Whether bounds that the counts entered into are met exactly, from which the counts then follow."""
+        return self.ratio is not None or (self.odds is not None and self.population is None)
 
     def matrix(self, occurrence: Occurrence, /) -> TransitionMatrix:
         """The matrix for these categories.
