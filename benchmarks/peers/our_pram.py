@@ -20,10 +20,11 @@ from benchmarks.peers.exchange import timed
 
 
 def main(folder: Path, out: Path, rows: int) -> None:
-    """Reads the records and randomises one variable of the first ``rows``; the frame is there before the clock starts."""
+    """Reads the records and randomises one variable; the frame is there before the clock starts."""
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     column = about["column"]
-    frame = pd.read_parquet(folder / "persons.parquet", columns=["id", column]).head(rows)
+    frame = pd.read_parquet(folder / about["file"], columns=["id", column])
+    frame["id"] *= about["apart"]
     secret = dc.Secret("a secret of a benchmark, for nothing else")
     method = dc.Pram(columns=(column,), design=dc.TypeOne(keep=about["stay"]))
 

@@ -32,7 +32,9 @@ SEEN = (("sdcMicro 5.8.0 (R), elsewhere", 1_000_000, 9.3, 0), ("sdcMicro 5.8.0 (
 """Records, processor seconds and megabytes (0: not seen) of sdcMicro's pram for one variable, on another machine than ours."""
 
 TOOLS = (Tool("PyPI pram", "with_pram", "slow", "pram"), Tool("discreet, as many", "our_pram", "slow"))
-MANY = Tool("discreet", "our_pram", "rows")
+ALONE = (("discreet, ids scattered", 97), ("discreet", 1))
+"""How far apart ids are: keys of ids that fill a range of numbers are cheaper than those of others, or of text."""
+
 HEADER = ("tool", "rows", "CPU s", "wall s", "peak MB", "CPU µs a record", "times ours", "changed")
 
 
@@ -46,7 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="discreet-peers-") as private:
         folder = Path(private)
-        persons_of(Stage(folder), max(*given.rows, given.slow)).rename(folder / "persons.parquet")
         results = compare(folder, given.column, given.slow, given.rows, given.seconds)
     ours = next((result["micro"] for result in reversed(results) if "micro" in result), 0.0)
     print(text_table(HEADER, [_row(result, ours) for result in (*results, *_seen())]))
@@ -60,10 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare(folder: Path, column: str, slow: int, rows: Sequence[int], seconds: int) -> list[dict[str, Any]]:
-    """Gives the first ``slow`` records to both tools, and each number of ``rows`` to discreet."""
-    (folder / "about.json").write_text(json.dumps({"column": column, "stay": STAY}), encoding="utf-8")
+    """Gives a file of ``slow`` records to both tools, and one of each number of ``rows`` to discreet."""
+    runs = [(tool, slow, 1) for tool in TOOLS]
+    runs += [(Tool(name, "our_pram", "rows"), many, apart) for many in rows for name, apart in ALONE]
     results = []
-    for tool, many in (*((tool, slow) for tool in TOOLS), *((MANY, many) for many in rows)):
+    for tool, many, apart in runs:
+        about = {"column": column, "stay": STAY, "file": persons_of(Stage(folder), many).name, "apart": apart}
+        (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
         python = python_of(tool.peer) if tool.peer else Path(sys.executable)
         asked = Tool(tool.name, tool.module, str(many), tool.peer)
         result: dict[str, Any] = {"error": "not installed"} if python is None else run_tool(asked, python, folder, seconds)

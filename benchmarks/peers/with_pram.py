@@ -18,10 +18,10 @@ from benchmarks.peers.exchange import timed
 
 
 def main(folder: Path, out: Path, rows: int) -> None:
-    """Reads the records and randomises one variable of the first ``rows``; the frame is there before the clock starts."""
+    """Reads the records and randomises one variable; the frame is there before the clock starts."""
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     column = about["column"]
-    frame = pd.read_parquet(folder / "persons.parquet", columns=[column]).head(rows).reset_index(drop=True)
+    frame = pd.read_parquet(folder / about["file"], columns=[column])
     warnings.simplefilter("ignore")  # it calls what its pandas is about to drop
     made, cost = timed(lambda: pram(frame, m=about["stay"], alpha=1, columns=[column]))
     changed = int((made[column].to_numpy() != frame[column].to_numpy()).sum())

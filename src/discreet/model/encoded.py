@@ -101,10 +101,11 @@ def code_type(microdata: Microdata, columns: Sequence[str], kind: str) -> tuple[
     They become a type of the engine, called ``kind``: it numbers them without a join.
     """
     text = f" || {BETWEEN} || ".join(plain_code(microdata, column) for column in columns)
-    rows = f"SELECT DISTINCT {text} AS code FROM {microdata.source} ORDER BY code"
-    microdata.engine.run(f"DROP TYPE IF EXISTS {kind}")
-    microdata.engine.run(f"CREATE TYPE {kind} AS ENUM ({rows})")
-    found = tuple(tuple(str(code).split(SEPARATOR)) for code in microdata.engine.fetch(rows)["code"])
+    engine = microdata.engine
+    engine.run(f"DROP TYPE IF EXISTS {kind}")
+    engine.run(f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {text} AS code FROM {microdata.source} ORDER BY code)")
+    listed = engine.fetch(f"SELECT UNNEST(ENUM_RANGE(CAST(NULL AS {kind}))) AS code")["code"]
+    found = tuple(tuple(str(code).split(SEPARATOR)) for code in listed)
     if any(len(category) != len(columns) for category in found):
         raise InputError(microdata.name, "codes hold the character U+001F", "remove it from the codes")
     return f"ENUM_CODE(CAST({text} AS {kind}))", found

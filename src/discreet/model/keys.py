@@ -6,15 +6,13 @@ import hashlib
 import hmac
 import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from discreet.errors import InputError
-from discreet.model.codes import code_text
 from discreet.model.microdata import Microdata
 from discreet.model.numbers import Numbers, column_name, is_whole
 
-__all__ = ["Secret", "hashed_codes", "record_keys", "sharing"]
+__all__ = ["Secret", "record_keys"]
 
 ENOUGH = 16
 """The fewest characters of a secret that nobody can try out."""
@@ -112,34 +110,6 @@ def record_keys(microdata: Microdata, numbers: Numbers, secret: Secret | None, r
     holding = f"CAST({column_name(roles.holding)} AS VARCHAR)"
     of_holding = microdata.engine.hash_of(f"(SELECT k FROM secret_key) || 'holding' || {holding}", 32)
     return own, f"CASE WHEN COALESCE({holding}, '') IN ('', 'nan') THEN {own} ELSE {of_holding} END"
-
-
-def hashed_codes(microdata: Microdata, secret: Secret, purpose: str, columns: Sequence[str]) -> str:
-    """60 bits for the codes of these columns together, as SQL, by SHA-256; another ``purpose`` gives other ones.
-
-    The engine holds one secret at a time: the SQL is good until another is loaded.
-
-    Errors: InputError for a secret of the paper's hash, and where records miss a code.
-    """
-    if secret.paper:
-        problem = "is one of the paper's hash, which tells the last digits of an id apart and nothing else"
-        raise InputError("secret", problem, "take the keyed hash (sha256)")
-    texts = []
-    for column in columns:
-        microdata.check_column(column, "an id")
-        texts.append(code_text(microdata, column))
-        if missing := microdata.count(f"COALESCE({texts[-1]}, '') IN ('', 'nan')"):
-            raise InputError(f"column {column!r}", f"{missing} records have no id there", "give each record one")
-    secret.load(microdata, purpose)
-    return microdata.engine.hash_of(f"(SELECT k FROM secret_key) || {' || CHR(31) || '.join(texts)}", 60)
-
-
-def sharing(microdata: Microdata, columns: Sequence[str]) -> int:
-    """How many records have the same codes in all these columns as another one."""
-    codes = ", ".join(code_text(microdata, column) for column in columns)
-    groups = f"SELECT COUNT(*) AS n FROM {microdata.source} GROUP BY {codes} HAVING COUNT(*) > 1"
-    found = microdata.engine.fetch(f"SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS n FROM ({groups}) AS groups")
-    return int(found["n"][0])
 
 
 def _check_numbers(microdata: Microdata, column: str, text: str, where: str) -> None:

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from discreet.errors import InputError
+from discreet.model.code_keys import hashed_codes
 from discreet.model.contributions import Integers
 from discreet.model.encoded import Coded
-from discreet.model.keys import Secret, hashed_codes
+from discreet.model.keys import Secret
 from discreet.model.microdata import Microdata
 from discreet.model.randomised import PramDocument, Randomised
 
@@ -46,7 +47,7 @@ class PramFile:
         return dataclasses.replace(self, variables=variables, true=(*self.true, true), released=(*self.released, released))
 
     def hashed(self, purpose: str, columns: Sequence[str]) -> str:
-        """60 secret bits for the codes of these columns, as SQL; see :func:`~discreet.model.keys.hashed_codes`."""
+        """60 secret bits for the codes of these columns, as SQL; see :func:`~discreet.model.code_keys.hashed_codes`."""
         if self.secret is None:
             raise InputError("PRAM", "the file holds no secret", "begin with start_pram(microdata, secret)")
         return hashed_codes(self.microdata, self.secret, purpose, columns)

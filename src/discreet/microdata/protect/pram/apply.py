@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import InputError, ParameterError, SdcError, near, some
+from discreet.errors import InputError, ParameterError, SdcError, near
 from discreet.method import check_params, param
 from discreet.microdata.protect.pram.draw import drawn
 from discreet.microdata.protect.pram.forbidden import allowed_moves
 from discreet.microdata.protect.pram.occurrence import Design, Occurrence, tells_counts
+from discreet.model.code_keys import record_code_keys
 from discreet.model.contributions import Floats, Integers
 from discreet.model.encoded import Coded, encoded
-from discreet.model.keys import Secret, hashed_codes, sharing
+from discreet.model.keys import Secret
 from discreet.model.microdata import Microdata
 from discreet.model.pram_file import PramFile
 from discreet.model.randomised import PramDocument, Randomised, Stratum
@@ -31,7 +32,7 @@ CLOSE = 1e-6
 def start_pram(microdata: Microdata, secret: Secret, *, record: str | Sequence[str] = ()) -> PramFile:
     """Records with a secret key each, of which no variable is randomised yet.
 
-    The key is the first 60 bits of a SHA-256 hash of the secret and the record's id: the columns ``record``, by default that
+    The key is 60 bits of a SHA-256 hash of the secret and the record's id: the columns ``record``, by default that
     of the role unit.  So the same record is always changed in the same way, whatever the order, engine or other variables.
 
     Errors: InputError where there is no id, where records miss it or share one, for rows that stand for several records, and
@@ -47,13 +48,7 @@ def start_pram(microdata: Microdata, secret: Secret, *, record: str | Sequence[s
         raise InputError("PRAM", problem, "declare unit = 'column', or name the columns that tell records apart: record = […]")
     if len(set(columns)) < len(columns):
         raise InputError("PRAM", "the id of a record names a column twice", "name each column once")
-    sql = hashed_codes(microdata, secret, "PRAM record", columns)
-    key = encoded(microdata, {}, extra={"key": sql}).extra["key"]
-    ordered = np.sort(key)
-    if (ordered[1:] == ordered[:-1]).any() and (shared := sharing(microdata, columns)):  # two ids may, hardly ever, share a key
-        problem = f"{shared} records share their id with another, and would be changed alike"
-        fix = "name all columns that together tell records apart: record = […]"
-        raise InputError(f"the id {some(columns)}", problem, fix)
+    key = record_code_keys(microdata, secret, "PRAM record", columns)
     return PramFile(microdata=microdata, key=key, record=columns, secret=secret)
 
 
