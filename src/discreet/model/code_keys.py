@@ -52,12 +52,25 @@ def code_keys(microdata: Microdata, secret: Secret, purpose: str, columns: Seque
     return _keys(microdata, secret, purpose, columns)[0]
 
 
-def record_code_keys(microdata: Microdata, secret: Secret, purpose: str, columns: Sequence[str]) -> Integers:
-    """The same for the id of a record, which no other record may have.
+def record_code_keys(
+    microdata: Microdata, secret: Secret, what: str, record: str | Sequence[str]
+) -> tuple[tuple[str, ...], Integers]:
+    """The columns of the records' id, by default that of the role unit, and the key of each record for ``what`` is done.
 
-    Errors: also InputError where records share their id.
+    Errors: InputError where there is no id, where records miss it or share one, for rows that stand for several records, and
+    for a secret of the paper's hash.
     """
-    keys, place = _keys(microdata, secret, purpose, columns)
+    columns = (record,) if isinstance(record, str) else tuple(record)
+    columns = columns or tuple(column for column in [microdata.roles.unit] if column is not None)
+    if microdata.roles.count is not None:
+        problem = "its rows stand for several records each, which would all be changed alike"
+        raise InputError(microdata.name, problem, "give one row for each record")
+    if not columns:
+        problem = "needs an id for each record, and no column names the unit"
+        raise InputError(what, problem, "declare unit = 'column', or name the columns that tell records apart: record = […]")
+    if len(set(columns)) < len(columns):
+        raise InputError(what, "the id of a record names a column twice", "name each column once")
+    keys, place = _keys(microdata, secret, f"{what} record", columns)
     if place is not None:
         alone = np.bincount(place).max(initial=0) <= 1
     else:
@@ -67,7 +80,7 @@ def record_code_keys(microdata: Microdata, secret: Secret, purpose: str, columns
         problem = f"{shared} records share their id with another, and would be changed alike"
         fix = "name all columns that together tell records apart: record = […]"
         raise InputError(f"the id {some(columns)}", problem, fix)
-    return keys
+    return columns, keys
 
 
 def _keys(microdata: Microdata, secret: Secret, purpose: str, columns: Sequence[str]) -> tuple[Integers, Integers | None]:

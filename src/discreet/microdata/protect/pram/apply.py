@@ -38,17 +38,7 @@ def start_pram(microdata: Microdata, secret: Secret, *, record: str | Sequence[s
     Errors: InputError where there is no id, where records miss it or share one, for rows that stand for several records, and
     for a secret of the paper's hash, which has only a thousand values.
     """
-    columns = (record,) if isinstance(record, str) else tuple(record)
-    columns = columns or tuple(column for column in [microdata.roles.unit] if column is not None)
-    if microdata.roles.count is not None:
-        problem = "its rows stand for several records each, which would all be changed alike"
-        raise InputError(microdata.name, problem, "give one row for each record")
-    if not columns:
-        problem = "needs an id for each record, and no column names the unit"
-        raise InputError("PRAM", problem, "declare unit = 'column', or name the columns that tell records apart: record = […]")
-    if len(set(columns)) < len(columns):
-        raise InputError("PRAM", "the id of a record names a column twice", "name each column once")
-    key = record_code_keys(microdata, secret, "PRAM record", columns)
+    columns, key = record_code_keys(microdata, secret, "PRAM", record)
     return PramFile(microdata=microdata, key=key, record=columns, secret=secret)
 
 
