@@ -486,3 +486,14 @@ def test_nothing_of_a_record_is_shown() -> None:
     file = Pram(columns=("job",), design=SPREAD).apply(started(records(50)))
     assert repr(file) == "PramFile(microdata: 50 records, 1 randomised variables)"
     assert str(int(file.key[0])) not in repr(file) + repr(file.variables) + repr(file.true) + repr(file.released)
+
+
+def test_a_column_that_is_not_there_is_named_with_its_variable() -> None:
+    begun = started(records(20))
+    for asked in (
+        {"columns": ("sexx",)},
+        {"columns": ("sex",), "within": ("sexx",)},
+        {"columns": ("sex",), "together": "sexx"},
+    ):
+        with pytest.raises(InputError, match="no column 'sexx' for PRAM of sex"):
+            Pram(design=TypeOne(keep=0.8), **asked).apply(begun)

@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import InputError, ParameterError
 from discreet.microdata.protect.pram import (
     CyclicTypeOne,
+    Design,
     DistanceDecay,
     InvariantCyclic,
     KAry,
@@ -22,6 +23,7 @@ from discreet.microdata.protect.pram import (
     TypeOne,
 )
 from discreet.microdata.protect.pram.moves import positions
+from discreet.microdata.protect.pram.occurrence import design_text
 
 
 def moves(size: int, *forbidden: tuple[int, int]) -> np.ndarray:
@@ -365,3 +367,19 @@ def test_threads_do_not_change_a_matrix() -> None:
         )
         told.add(done.stdout)
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("design", "text"),
+    [
+        (TypeOne(keep={"a": 0.8, "b": 0.9}), "type-1, keep [a 0.8, b 0.9]"),
+        (KAry(epsilon=2), "k-ary, epsilon 2"),
+        (TwoStage(start=TypeOne(keep=0.8)), "two-stage, start (type-1, keep 0.8)"),
+        (InvariantCyclic(), "invariant-cyclic"),
+        (OwnMatrix(rows=((0.5, 0.5), (0.25, 0.75)), categories=("a", "b")), "own, rows [[0.5, 0.5], [0.25, 0.75]]"),
+        (OwnMatrix(rows=np.full((20, 20), 0.05).tolist(), categories=tuple("abcdefghijklmnopqrst")), "own, categories ["),
+    ],
+)
+def test_designs_are_told_in_words_without_long_matrices(design: Design, text: str) -> None:
+    assert design_text(design).startswith(text)
+    assert len(design_text(design)) < 200

@@ -70,6 +70,14 @@ def facts_of(file: PramFile) -> Any:
     return pram_facts(pram_risk(file), document_of(file, name="released.csv"))
 
 
+def test_the_report_names_each_design_and_the_document_none(file: PramFile, tmp_path: Path) -> None:
+    page = text_of(pram_report(file, document_of(file, name="released.csv"), title="T"))
+    assert "The design: k-ary, epsilon 2." in page
+    assert "The design: rank-one, share 0.6." in page
+    write_pram(file, tmp_path, public=False)
+    assert "rank-one" not in "".join(path.read_text(encoding="utf-8") for path in tmp_path.iterdir())
+
+
 def test_the_report_says_what_was_done_and_for_whom_it_is(page: str, file: PramFile) -> None:
     text = text_of(page)
     assert "Confidential, for the owner of the file only" in text

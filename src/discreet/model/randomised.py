@@ -23,7 +23,8 @@ class Randomised:
     chosen; ``matrices`` one for each stratum, on the categories that occur there; ``together`` the column of households whose
     records were changed by one draw; ``missing`` "kept" where empty codes stayed empty, or "category" where "" is a category
     like others; ``invariant`` "" or the counts that the matrices leave as they are on average: "sample" or "population";
-    ``telling``, which the owner alone needs, that true counts can be worked out from the matrices.
+    ``telling`` and ``design``, which stay with the owner: that true counts can be worked out from the matrices, and what made
+    them, with the targets that were asked for.
     """
 
     columns: tuple[str, ...]
@@ -33,6 +34,7 @@ class Randomised:
     missing: str = "kept"
     invariant: str = ""
     telling: bool = False
+    design: str = ""
 
     def __post_init__(self) -> None:
         for stratum, matrix in self.matrices.items():

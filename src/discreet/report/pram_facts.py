@@ -60,6 +60,7 @@ def _variable(each: VariableRisk) -> dict[str, Any]:
     counts, reason = _counts(each)
     return {
         "name": variable.name,
+        "design": variable.design,
         "by": list(variable.strata),
         "together": variable.together,
         "invariant": variable.invariant,

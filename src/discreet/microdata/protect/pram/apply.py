@@ -13,7 +13,7 @@ from discreet.errors import InputError, ParameterError, SdcError, near
 from discreet.method import check_params, param
 from discreet.microdata.protect.pram.draw import drawn
 from discreet.microdata.protect.pram.forbidden import allowed_moves
-from discreet.microdata.protect.pram.occurrence import Design, Occurrence, tells_counts
+from discreet.microdata.protect.pram.occurrence import Design, Occurrence, design_text, tells_counts
 from discreet.model.code_keys import record_code_keys
 from discreet.model.contributions import Floats, Integers
 from discreet.model.encoded import Coded, encoded
@@ -96,6 +96,8 @@ class Pram:
         """
         microdata, population = file.microdata, self.counts == "population"
         self._check_columns(file)
+        for column in (*self.columns, *self.within, *([self.together] if self.together else [])):
+            microdata.check_column(column, f"PRAM of {self.name}")
         if population and microdata.roles.weight is None:
             raise InputError("PRAM", "counts of the population need weights", "declare weight = 'column', or take the sample")
         weights = {"weight": microdata.roles.weight} if population and microdata.roles.weight else {}
@@ -118,6 +120,7 @@ class Pram:
             missing=self.missing,
             invariant=self.counts if self.design.invariant else "",
             telling=tells_counts(self.design) or _left_alike(matrices, own, stratum, cell),
+            design=design_text(self.design),
         )
         return file.with_variable(variable, own, drawn(matrices, own, stratum, key, self.columns))
 

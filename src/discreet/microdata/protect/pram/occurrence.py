@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.method import to_dict
 from discreet.model.contributions import Floats
 from discreet.model.transition import Category, TransitionMatrix
 
-__all__ = ["Design", "Occurrence", "tells_counts"]
+__all__ = ["Design", "Occurrence", "design_text", "tells_counts"]
+
+LONGEST = 80
+"""A parameter of more characters, such as the rows of a matrix, is not told in words."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,3 +83,21 @@ class Design(Protocol):
 def tells_counts(design: Design) -> bool:
     """Whether the counts for which a matrix was made can be worked out from it: invariant ones, and such as say so."""
     return bool(design.invariant or getattr(design, "tells_counts", False))
+
+
+def design_text(design: Design) -> str:
+    """A design as people read it: its name, and the parameters that differ from their defaults."""
+    return _text(to_dict(design) if dataclasses.is_dataclass(design) else {"method": design.NAME})
+
+
+def _text(value: Any) -> str:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return f"({_text(to_dict(value))})"
+    if isinstance(value, Mapping):
+        given = {str(name): _text(one) for name, one in value.items()}
+        method = given.pop("method", "")
+        told = ", ".join(f"{name} {one}" for name, one in given.items() if len(one) <= LONGEST)
+        return f"{method}, {told}" if method and told else method or f"[{told}]"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
