@@ -8,7 +8,8 @@ file, in which the replicate is a column that stays as it is, which changes noth
 each replicate's own released file.
 
 Counts and weighted totals keep the true file and draw the randomisation anew, so the truth is that of the file.  Totals of
-a survey draw clusters with replacement from a population as well, and models draw the whole file anew.
+a survey draw clusters with replacement from a population as well, and models draw the whole file anew: their truth is that of
+the model.  A fit is compared with that to the file before it was randomised, too, which is what an analyst would have had.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ P2 = ((0.90, 0.10), (0.20, 0.80))
 MATRICES = {"trade": (("t1", "t2", "t3", "t4"), P4), "area": (("a1", "a2", "a3"), P3), "smoker": (("no", "yes"), P2)}
 STRATA, CLUSTERS, DRAWN, MEMBERS = 2, 100, 60, 8
 """Of the population: strata, clusters in each, how many are drawn, and members of a cluster."""
+BATCH = 100
+"""So many files of a model are held at a time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +63,17 @@ class Line:
     low: np.ndarray
     high: np.ndarray
     naive: np.ndarray
+    full: np.ndarray | None = None
 
     @property
     def bias(self) -> float:
         """The mean error of the estimates in standard errors of that mean."""
-        return float((self.estimate.mean() - self.truth) / (self.estimate.std(ddof=1) / np.sqrt(len(self.estimate))))
+        return _in_errors(self.estimate - self.truth)
+
+    @property
+    def apart(self) -> float:
+        """The mean difference from the fit to the file before it was randomised, in its standard errors; NaN without one."""
+        return np.nan if self.full is None else _in_errors(self.estimate - self.full)
 
     @property
     def coverage(self) -> float:
@@ -82,10 +91,15 @@ class Line:
             f"{self.bias:.2f}",
             f"{100 * self.coverage:.1f}",
             f"{errors:.3f}",
+            "" if self.full is None else f"{self.apart:.2f}",
         )
 
 
-HEADER = ("what", "truth", "naive", "corrected", "bias in SE", "coverage %", "SE / sd")
+HEADER = ("what", "truth", "naive", "corrected", "bias in SE", "coverage %", "SE / sd", "from full file in SE")
+
+
+def _in_errors(differences: np.ndarray) -> float:
+    return float(differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences))))
 
 
 def failed(lines: Sequence[Line], *, sigmas: float, low: float, high: float) -> list[str]:
@@ -130,12 +144,13 @@ def released(file: PramFile, columns: Sequence[str]) -> ReleasedFile:
         return read_pram(Path(folder) / "released.pram.json")
 
 
-def one_by_one(frame: pd.DataFrame, file: PramFile, replicates: int) -> Iterator[ReleasedFile]:
-    """The released file of each replicate by itself; all have the same number of records."""
+def one_by_one(frame: pd.DataFrame, file: PramFile, replicates: int) -> Iterator[tuple[ReleasedFile, ReleasedFile]]:
+    """Each replicate by itself as it was released, and as it was before; all have the same number of records."""
     seen = frame.copy()
     for variable, own in zip(file.variables, file.released, strict=True):
         seen[variable.columns[0]] = np.array([code for (code,) in own.categories])[own.codes]
     size = len(frame) // replicates
+    nothing = PramDocument(file="replicate", records=size, variables=(), released=())
     for r in range(replicates):
         part = seen.iloc[r * size : (r + 1) * size]
         counts = [
@@ -143,7 +158,11 @@ def one_by_one(frame: pd.DataFrame, file: PramFile, replicates: int) -> Iterator
             for variable in file.variables
         ]
         document = PramDocument(file="replicate", records=size, variables=file.variables, released=tuple(counts))
-        yield ReleasedFile(microdata=dc.read_microdata(part, threads=1), document=document)
+        before = dc.read_microdata(frame.iloc[r * size : (r + 1) * size], threads=1)
+        yield (
+            ReleasedFile(microdata=dc.read_microdata(part, threads=1), document=document),
+            ReleasedFile(microdata=before, document=nothing),
+        )
 
 
 # -------------------------------------------------------------------- lines
@@ -160,13 +179,14 @@ def of_table(what: str, found: Estimates, truth: np.ndarray) -> list[Line]:
     return lines
 
 
-def of_fits(what: str, fits: Sequence[Fit], truth: Sequence[float]) -> list[Line]:
-    """One line a coefficient."""
+def of_fits(what: str, fits: Sequence[Fit], full: Sequence[Fit], truth: Sequence[float]) -> list[Line]:
+    """One line a coefficient; ``full`` are the fits to the files before they were randomised."""
     columns = (
         np.array([fit.params for fit in fits]),
         np.array([fit.bse for fit in fits]),
         *np.moveaxis(np.array([fit.conf_int() for fit in fits]), 2, 0),
         np.array([fit.naive for fit in fits]),
+        np.array([fit.params for fit in full]),
     )
     return [
         Line(f"{what}, {name}", value, *(column[:, i] for column in columns))
@@ -236,13 +256,30 @@ def survey(replicates: int, seed: int) -> list[Line]:
     return of_table("survey totals", total, cross(population, ["trade"], population["value"].to_numpy()))
 
 
-def models(replicates: int, seed: int, records: int = 2_000) -> list[Line]:
-    """Linear and logistic regressions, each time of another file."""
+def models(replicates: int, seed: int, records: int = 8_000) -> list[Line]:
+    """Linear and logistic regressions, each time of another file; some files are drawn and randomised at a time."""
     chance = np.random.default_rng(seed + 2)
-    size = replicates * records
-    frame = pd.DataFrame({"record": np.tile(np.arange(records), replicates)})
-    frame["replicate"] = np.repeat([f"{r:06d}" for r in range(replicates)], records)
-    frame["sex"] = np.where(chance.random(size) < 0.5, "m", "w")
+    linear: tuple[list[Fit], list[Fit]] = ([], [])
+    logistic: tuple[list[Fit], list[Fit]] = ([], [])
+    for first in range(0, replicates, BATCH):
+        names = [f"{r:06d}" for r in range(first, min(first + BATCH, replicates))]
+        frame = modelled(len(names) * records, chance)
+        frame["record"] = np.tile(np.arange(records), len(names))
+        frame["replicate"] = np.repeat(names, records)
+        file = randomised(frame, ["area", "smoker"])
+        for pair in one_by_one(frame.drop(columns=["record", "replicate"]), file, len(names)):
+            for told, straight, curved in zip(pair, linear, logistic, strict=True):
+                straight.append(linear_regression(told, "income", ["sex", "area", "smoker", "hours"], numeric=["hours"]))
+                curved.append(logistic_regression(told, "smoker", ["sex", "area"], category="yes"))
+    return [
+        *of_fits("linear", *linear, (1.0, 0.5, 1.0, -1.0, -0.8, 0.7)),
+        *of_fits("logistic", *logistic, (-0.5, 0.8, -0.7, 0.5)),
+    ]
+
+
+def modelled(size: int, chance: np.random.Generator) -> pd.DataFrame:
+    """So many records, drawn from the models."""
+    frame = pd.DataFrame({"sex": np.where(chance.random(size) < 0.5, "m", "w")})
     man = (frame["sex"] == "m").to_numpy()
     frame["area"] = codes_of("area", np.where(man[:, None], [0.5, 0.3, 0.2], [0.3, 0.4, 0.3]), chance)
     frame["hours"] = chance.normal(0, 1, size).round(3)
@@ -250,16 +287,7 @@ def models(replicates: int, seed: int, records: int = 2_000) -> list[Line]:
     smokes = chance.random(size) < 1 / (1 + np.exp(-(-0.5 + 0.8 * ~man - 0.7 * area[:, 1] + 0.5 * area[:, 2])))
     frame["smoker"] = np.where(smokes, "yes", "no")
     frame["income"] = 1 + area @ [0, 1.0, -1.0] + 0.5 * ~man - 0.8 * smokes + 0.7 * frame["hours"] + chance.normal(0, 1, size)
-    file = randomised(frame, ["area", "smoker"])
-    fits: dict[str, list[Fit]] = {"linear": [], "logistic": []}
-    kept = frame.drop(columns=["record", "replicate"])
-    for told in one_by_one(kept, file, replicates):
-        fits["linear"].append(linear_regression(told, "income", ["sex", "area", "smoker", "hours"], numeric=["hours"]))
-        fits["logistic"].append(logistic_regression(told, "smoker", ["sex", "area"], category="yes"))
-    return [
-        *of_fits("linear", fits["linear"], (1.0, 0.5, 1.0, -1.0, -0.8, 0.7)),
-        *of_fits("logistic", fits["logistic"], (-0.5, 0.8, -0.7, 0.5)),
-    ]
+    return frame
 
 
 if __name__ == "__main__":

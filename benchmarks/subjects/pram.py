@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import duckdb
@@ -153,3 +154,7 @@ def replicates(stage: Stage) -> None:
         facts["largest bias in SE"] = f"{max(abs(line.bias) for line in lines):.2f}"
         facts["coverage"] = f"{min(line.coverage for line in lines):.1%} to {max(line.coverage for line in lines):.1%}"
         facts["outside 2 SE or 93-97 %"] = len(failed(lines, sigmas=2, low=0.93, high=0.97))
+        facts["outside 2 SE by chance"] = f"{2 * NormalDist().cdf(-2) * len(lines):.1f}"
+        apart = [abs(line.apart) for line in lines if line.full is not None]
+        if apart:
+            facts["largest difference from the full file in SE"] = f"{max(apart):.2f}"

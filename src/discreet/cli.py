@@ -128,8 +128,15 @@ def _estimates(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--records", metavar="FILE", help="the randomised records (default: the file that the document names)")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--total", metavar="COLUMN", help="totals of this column; without it and --mean, counts of records")
+    what.add_argument(
+        "--total", metavar="COLUMN", help="totals of this column; without this, --mean and --share, counts of records"
+    )
     what.add_argument("--mean", metavar="COLUMN", help="means of this column")
+    text = "shares of the codes of these columns, within each combination of those of --by"
+    what.add_argument("--share", type=_listed, metavar="COLUMNS", help=text)
+    parser.add_argument(
+        "--on-value", choices=("drop", "zero"), help="leave out records without a value of --total or --mean, or take it as 0"
+    )
     parser.add_argument("--weight", metavar="COLUMN", help="the column of sampling weights")
     text = "the column of ultimate clusters (or of records): errors then are those of sample and randomisation together"
     parser.add_argument("--cluster", metavar="COLUMN", help=text)
@@ -325,21 +332,26 @@ def _pram(given: argparse.Namespace) -> int:
 
 def _estimate(given: argparse.Namespace) -> int:
     from discreet.inference.counts import estimate_counts
-    from discreet.inference.sums import estimate_means, estimate_totals
+    from discreet.inference.sums import estimate_means, estimate_proportions, estimate_totals
     from discreet.io.estimates import write_estimates
     from discreet.io.pram import read_pram
 
-    if not given.by and given.total is None and given.mean is None:
+    numbers = given.total is not None or given.mean is not None
+    if not given.by and not numbers and not given.share:
         raise ParameterError("estimate", "no column is named", "--by sex,region")
+    if given.on_value and not numbers:
+        raise ParameterError("--on-value", "says what to do without a value, and none is asked for", "leave it out")
     released = read_pram(Path(given.document), given.records)
     inputs = (Path(given.document), Path(given.records or Path(given.document).parent / released.document.file))
     if given.csv and Path(given.csv).resolve() in [file.resolve() for file in inputs]:
         raise InputError(Path(given.csv).name, "is read, and the table would replace it", "choose another file for the table")
     options = {name: getattr(given, name) for name in ("weight", "cluster", "design_strata", "level")}
     if given.total is not None:
-        found = estimate_totals(released, given.total, given.by, **options)
+        found = estimate_totals(released, given.total, given.by, on_value=given.on_value, **options)
     elif given.mean is not None:
-        found = estimate_means(released, given.mean, given.by, **options)
+        found = estimate_means(released, given.mean, given.by, on_value=given.on_value, **options)
+    elif given.share:
+        found = estimate_proportions(released, given.share, given.by, **options)
     else:
         found = estimate_counts(released, given.by, **options)
     if given.csv:

@@ -355,6 +355,16 @@ def _(given: Analyst) -> None:
     given.asked = ["--total", "sex"]
 
 
+@analyst("randomised column as the clusters")
+def _(given: Analyst) -> None:
+    given.asked += ["--cluster", "sex"]
+
+
+@analyst("missing values for counts")
+def _(given: Analyst) -> None:
+    given.asked += ["--on-value", "drop"]
+
+
 @analyst("mean of text")
 def _(given: Analyst) -> None:
     given.asked = ["--mean", "age", "--by", "sex"]

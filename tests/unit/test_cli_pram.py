@@ -184,6 +184,27 @@ def test_totals_and_means_with_weights_and_clusters(released: Path, capsys: pyte
     assert "sample and randomisation together" in out
 
 
+def test_shares_within_domains_and_records_without_a_value(
+    released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = told(capsys, "estimate", released / "open.pram.json", "--share", "sex", "--csv", tmp_path / "t.csv")
+    assert (code, out.splitlines()[0]) == (0, "proportions of sex by sex")
+    with (tmp_path / "t.csv").open(encoding="utf-8") as file:
+        assert sum(float(line["estimate"]) for line in csv.DictReader(file)) == pytest.approx(1)
+    lines = (released / "open.csv").read_text("utf-8").splitlines()
+    at = lines[0].split(",").index("income")
+    first = lines[1].split(",")
+    emptied = ",".join([*first[:at], "", *first[at + 1 :]])
+    (tmp_path / "open.csv").write_text("\n".join([lines[0], emptied, *lines[2:]]) + "\n", "utf-8")
+    asked = ("estimate", released / "open.pram.json", "--records", tmp_path / "open.csv", "--total", "income")
+    code, _, err = told(capsys, *asked)
+    assert code == 2
+    assert "--on-value drop" in err
+    code, out, _ = told(capsys, *asked, "--on-value", "drop")
+    assert code == 0
+    assert "1 records without a value of income were left out." in out
+
+
 def test_records_may_lie_elsewhere_and_names_may_be_quoted(
     released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

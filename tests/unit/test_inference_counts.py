@@ -216,12 +216,13 @@ def test_questions_that_cannot_be_answered() -> None:
     for problem, ask in {
         "no column 'sexx'": lambda: estimate_counts(file, ["sexx"]),
         "asked for twice": lambda: estimate_counts(file, ["sex", "sex"]),
-        "cannot be added up": lambda: estimate_totals(file, "grade", ["sex"]),
+        "no numbers: 'x', 'y'": lambda: estimate_totals(file, "job", ["sex"]),
+        "by its codes as well": lambda: estimate_totals(file, "grade", ["grade"]),
         "different households": lambda: estimate_counts(file, ["sex", "kind"]),
         "cannot be the weight": lambda: estimate_counts(file, ["sex"], weight="grade"),
         "cannot be the clusters": lambda: estimate_counts(file, ["sex"], cluster="job"),
         "cannot be the strata of the design": lambda: estimate_counts(file, ["sex"], design_strata=["job"]),
-        "in several clusters": lambda: estimate_counts(file, ["sex"], cluster="area"),
+        "cut by clusters": lambda: estimate_counts(file, ["sex"], cluster="area"),
         "single cluster": lambda: estimate_counts(file, ["region"], cluster="area", design_strata=["area"]),
         "hold text where a number": lambda: estimate_counts(file, ["sex"], weight="region"),
         "no entry for codes of 'region': 's'": lambda: matched_counts(file, ["region"], "region", {"n": "x"}, name="r"),
@@ -234,7 +235,12 @@ def test_questions_that_cannot_be_answered() -> None:
 
 
 def test_weights_must_be_there_and_not_below_zero() -> None:
-    for weights, words in ((np.r_[np.nan, np.ones(11)], "1 records have no weight"), (-np.ones(12), "are negative")):
+    several = {
+        "1 records have no weight": np.r_[np.nan, np.ones(11)],
+        "12 records": -np.ones(12),
+        "all weights are 0": np.zeros(12),
+    }
+    for words, weights in several.items():
         file = released(people(weight=weights), sex())
         with pytest.raises(InputError, match=words):
             estimate_counts(file, ["sex"], weight="weight")
@@ -281,7 +287,8 @@ def test_a_bootstrap_is_repeatable_and_stays_on_the_simplex() -> None:
     assert (one.high != other.high).any()
     assert (one.low >= 0).all()
     assert one.low[2] < 1e-9
-    assert one.high[2] > 0
+    assert one.estimate[2] == 0
+    assert one.high[2] == estimate_counts(file, ["x"]).high[2] > 0  # all replicates but a few are 0 there
     assert (one.low <= one.estimate + 1e-9).all()
     assert "seed 1" in one.source
     for wrong in ({"replicates": 10}, {"seed": 1}):
@@ -346,3 +353,61 @@ def test_tables_too_large_are_refused_before_they_are_made() -> None:
 def test_what_is_shown_holds_no_record() -> None:
     file = released(people(), sex())
     assert repr(estimate_counts(file, ["sex", "region"])) == "Estimates(counts by sex, region: 4 cells)"
+
+
+def test_one_column_may_be_named_by_itself() -> None:
+    file = released(people(), sex())
+    for ask in (estimate_counts, em_counts):
+        assert ask(file, "sex").estimate.tolist() == ask(file, ["sex"]).estimate.tolist()
+    assert estimate_totals(file, "income", "region").by == ("region",)
+    assert estimate_proportions(file, "sex", "region").by == ("region", "sex")
+    one, several = (estimate_counts(file, "sex", cluster="area", design_strata=named) for named in ("region", ["region"]))
+    np.testing.assert_array_equal(one.variance, several.variance)
+
+
+def test_weights_that_are_not_used_are_told() -> None:
+    file = released(read_microdata(people(), weight="weight"), sex())
+    plain = estimate_counts(file, ["sex"]), estimate_means(file, "income", ["sex"]), estimate_proportions(file, ["sex"])
+    for estimates in (*plain, em_counts(file, ["sex"])):
+        assert "The file has weights, which are not used" in estimates.notes[0]
+        assert "weight='weight'" in str(estimates)
+    assert not estimate_counts(file, ["sex"], weight="weight").notes
+    assert not estimate_counts(released(people(), sex()), ["sex"]).notes
+
+
+def test_households_that_were_drawn_as_one_are_clusters_where_none_or_smaller_ones_are_named() -> None:
+    frame = people(home=[f"h{i // 3}" for i in range(12)], half=list("ababababcdcd"), person=[f"p{i:02d}" for i in range(12)])
+    frame["sex"], frame["part"] = list("fffmmmfffmmm"), list("xxxxxxyyyyyy")
+    file = released(frame, sex(together="home"))
+    named = estimate_counts(file, ["sex"], cluster="home", design_strata="part")
+    for other in ({"design_strata": "part"}, {"cluster": "person", "design_strata": "part"}):
+        np.testing.assert_allclose(estimate_counts(file, ["sex"], **other).covariance(), named.covariance())
+    with pytest.raises(InputError, match="cut by clusters or strata"):
+        estimate_counts(file, ["sex"], design_strata="half")
+    with pytest.raises(ParameterError, match="not multinomial"):
+        em_counts(file, ["sex"], replicates=10, seed=1)
+
+
+def test_an_extra_key_is_of_texts() -> None:
+    file = released(people(), sex())
+    for key in ({"n": 1, "s": 2}, {1: "x"}):
+        with pytest.raises(InputError, match="no texts"):
+            matched_counts(file, ["region"], "region", key, name="r")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(InputError, match="a single cluster"):
+        estimate_counts(released(people(all="a"), sex()), ["sex"], cluster="all")
+
+
+def test_a_category_that_was_never_released() -> None:
+    matrix = TransitionMatrix.of(["f", "m", "x"], np.full((3, 3), 0.1) + 0.7 * np.eye(3))
+    file = released(people(), Randomised(columns=("sex",), matrices={(): matrix}))
+    assert estimate_counts(file, "sex").negative.tolist() == [False, False, True]
+    assert em_counts(file, "sex").estimate[2] == 0
+    for estimates, cells in ((estimate_means(file, "income", "sex"), 1), (estimate_proportions(file, "region", "sex"), 2)):
+        assert np.isnan(estimates.estimate).sum() == cells
+        assert f"{cells} cells have no value" in estimates.notes[-1]
+
+
+def test_what_is_no_released_file() -> None:
+    for wrong in ("open.csv", read_microdata(people())):
+        with pytest.raises(InputError, match="read it by its document"):
+            estimate_counts(wrong, "sex")  # type: ignore[arg-type]  # wrong on purpose

@@ -16,6 +16,7 @@ from discreet.inference.logistic import logistic_regression
 from discreet.inference.loglinear import loglinear
 from discreet.io.microdata import read_microdata
 from discreet.model.encoded import encoded
+from discreet.model.microdata import Microdata
 from discreet.model.randomised import PramDocument, Randomised
 from discreet.model.released import ReleasedFile, released_counts
 from discreet.model.transition import TransitionMatrix
@@ -35,8 +36,8 @@ REGION = variable("region", REGIONS, P3)
 SEX = variable("sex", SEXES, P2)
 
 
-def released(frame: pd.DataFrame, *variables: Randomised) -> ReleasedFile:
-    microdata = read_microdata(frame)
+def released(frame: pd.DataFrame | Microdata, *variables: Randomised) -> ReleasedFile:
+    microdata = frame if isinstance(frame, Microdata) else read_microdata(frame)
     counts = []
     for one in variables:
         held = encoded(microdata, {"own": one.columns, **({"strata": one.strata} if one.strata else {})}).coded
@@ -86,10 +87,10 @@ def test_a_fit_reads_like_those_of_statsmodels(fit: Fit) -> None:
     assert fit.names == ("intercept", "region[east]", "region[south]", "sex[f]", "stratum[b]", "age")
     assert np.abs(fit.params - [10, 2, 4, -3, 1, 0.1]).max() < 4 * fit.bse.max()
     np.testing.assert_allclose(fit.bse, np.sqrt(np.diag(fit.cov)))
-    np.testing.assert_allclose(fit.conf_int(0.9)[:, 1], fit.params + 1.6448536 * fit.bse)
+    np.testing.assert_allclose(fit.conf_int(level=0.9)[:, 1], fit.params + 1.6448536 * fit.bse)
     np.testing.assert_allclose(fit.pvalues, 2 * special.ndtr(-np.abs(fit.params / fit.bse)))
     assert repr(fit) == "Fit(Linear regression of income: 6 coefficients, 3000 records)"
-    text = fit.summary(0.9)
+    text = fit.summary(level=0.9)
     for part in ("corrected for PRAM", "3,000", "sex[f]", "std err", "[0.05", "0.95]", "naive", "R²", "biased"):
         assert part in text
     assert [row["name"] for row in fit.records()] == list(fit.names)
@@ -106,8 +107,8 @@ def test_several_coefficients_are_tested_at_once(fit: Fit) -> None:
     assert alone[2] == pytest.approx(fit.pvalues[5])
     with pytest.raises(ParameterError, match="did you mean 'sex\\[f\\]'"):
         fit.wald_test(["sex[F]"])
-    with pytest.raises(ParameterError, match="no probability"):
-        fit.conf_int(95)
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        fit.conf_int(level=95)
 
 
 def test_the_order_of_the_file_does_not_matter() -> None:
@@ -266,11 +267,10 @@ def _with_all(frame: pd.DataFrame) -> pd.DataFrame:
     ("wrong", "error", "said"),
     [
         ({"covariates": ["regoin"]}, InputError, "did you mean 'region'"),
-        ({"covariates": "region"}, ParameterError, "single text"),
         ({"covariates": ["region", "region"]}, ParameterError, "twice"),
         ({"covariates": ["region", "income"]}, ParameterError, "is the response"),
         ({"numeric": ["age"]}, ParameterError, "'age' is no covariate"),
-        ({"covariates": ["region"], "numeric": ["region"]}, ParameterError, "was randomised and is no plain number"),
+        ({"covariates": ["region"], "numeric": ["region"]}, InputError, "codes that are no numbers: 'north'"),
         ({"interactions": [("region", "stratum")]}, ParameterError, "'stratum' is no covariate"),
         ({"interactions": [("region",)]}, ParameterError, "fewer than two"),
         ({"reference": {"region": "west"}}, ParameterError, "no code 'west'"),
@@ -278,7 +278,10 @@ def _with_all(frame: pd.DataFrame) -> pd.DataFrame:
         ({"merge": {"region": {"west": "x"}}}, ParameterError, "no code 'west'"),
         ({"merge": {"region": dict.fromkeys(REGIONS, "x")}}, InputError, "one category only"),
         ({"covariates": ["home"]}, ParameterError, "numeric="),
-        ({"weight": "sex"}, InputError, "text where a number is needed"),
+        ({"weight": "sex"}, InputError, "was randomised and cannot be the weight"),
+        ({"cluster": "sex"}, InputError, "was randomised and cannot be the clusters"),
+        ({"design_strata": "region"}, InputError, "was randomised and cannot be the strata"),
+        ({"weight": "stratum"}, InputError, "text where a number is needed"),
         ({"cluster": "none"}, InputError, "no column 'none'"),
         ({"on_missing": "dorp"}, ParameterError, "did you mean 'drop'"),
     ],
@@ -430,3 +433,69 @@ def test_impossible_combinations_are_not_independent() -> None:
     frame = pd.DataFrame({"region": ["north", "north", "east"] * 40, "sex": ["m", "f", "m"] * 40})
     with pytest.raises(InputError, match="cannot occur"):
         independence_test(released(frame, variable(("region", "sex"), cells, P3)), "region", "sex")
+
+
+def test_strata_of_the_design_may_be_named_by_one_column(file: ReleasedFile) -> None:
+    one, several = (
+        linear_regression(file, "income", "sex", cluster="psu", design_strata=named) for named in ("draw", ["draw"])
+    )
+    np.testing.assert_array_equal(one.cov, several.cov)
+    with pytest.raises(ParameterError, match="fewer than two columns"):
+        linear_regression(file, "income", ["region", "sex"], interactions=("region", "sex"))
+    with pytest.raises(InputError, match="single cluster"):
+        linear_regression(released(survey(60).assign(all="a"), SEX), "income", "sex", cluster="all")
+
+
+def test_households_that_were_drawn_as_one_are_not_cut_by_strata_of_the_design() -> None:
+    frame = survey(600).assign(odd=[f"o{i % 2}" for i in range(600)], pair=[f"q{i // 100}" for i in range(600)])
+    frame["sex"] = frame["sex"].to_numpy()[np.arange(600) // 2 * 2]
+    file = released(frame, variable("sex", SEXES, P2, together="home"))
+    for fit in (linear_regression, logistic_regression):
+        response = "income" if fit is linear_regression else "job"
+        with pytest.raises(InputError, match="cut by clusters or strata"):
+            fit(file, response, ["sex"], design_strata="odd")
+        own, named = (fit(file, response, ["sex"], design_strata="pair", **more) for more in ({}, {"cluster": "home"}))
+        np.testing.assert_allclose(own.cov, named.cov)
+
+
+def test_clusters_without_a_record_in_the_model_still_count() -> None:
+    # as for a domain: the clusters of a stratum were drawn, whether they hold such records or not
+    frame = survey(2000)
+    frame.loc[frame["psu"].isin(["p3", "p7", "p15"]), "income"] = np.nan
+    file = released(frame, REGION, SEX)
+    kept = linear_regression(file, "income", ["sex"], cluster="psu", design_strata="draw", on_missing="drop")
+    own = released(frame[frame["income"].notna()], REGION, SEX)
+    fit = linear_regression(own, "income", ["sex"], cluster="psu", design_strata="draw")
+    np.testing.assert_allclose(kept.params, fit.params)
+    z = np.linalg.inv(P2)[(frame["sex"] == "f").astype(int)]
+    used, y = frame["income"].notna().to_numpy(), frame["income"].fillna(0).to_numpy()
+    moment = np.array([[used.sum(), z[used, 1].sum()], [z[used, 1].sum(), z[used, 1].sum()]])
+    psi = used[:, None] * (
+        np.column_stack([y, z[:, 1] * y])
+        - np.column_stack([kept.params[0] + z[:, 1] * kept.params[1], z[:, 1] * kept.params.sum()])
+    )
+    sums = pd.DataFrame(psi).groupby([frame["draw"], frame["psu"]]).sum()
+    meat = sum(len(own) * own.cov().to_numpy() for _, own in sums.groupby(level=0))
+    np.testing.assert_allclose(kept.cov, np.linalg.inv(moment) @ meat @ np.linalg.inv(moment).T)
+    assert np.abs(kept.cov / fit.cov - 1).max() > 1e-3
+
+
+def test_weights_of_the_file_that_are_not_used_are_told() -> None:
+    file = released(read_microdata(survey(400), weight="weight"), REGION, SEX)
+    for fit in (
+        linear_regression(file, "income", "sex"),
+        logistic_regression(file, "job", "sex"),
+        loglinear(file, "sex", "sex"),
+    ):
+        assert any("has weights, which are not used" in note for note in fit.notes)
+    assert not linear_regression(file, "income", "sex", weight="weight").notes
+
+
+def test_only_numbers_may_stand_for_a_randomised_column_of_numbers() -> None:
+    frame = survey(500).assign(children=np.resize(["0", "1", "2", ""], 500))
+    own = variable("children", ["0", "1", "2"], P3)
+    fit = linear_regression(released(frame, own), "income", ["children"], numeric="children", on_missing="drop")
+    assert fit.names == ("intercept", "children")
+    mixed = variable("children", ["0", "1", "2", ""], np.full((4, 4), 0.1) + np.eye(4) * 0.6, missing="category")
+    with pytest.raises(InputError, match="which is no number"):
+        linear_regression(released(frame, mixed), "income", ["children"], numeric="children")

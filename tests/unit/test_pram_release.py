@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import InputError, ParameterError
+from discreet.inference.counts import estimate_counts
 from discreet.io.microdata import read_microdata
 from discreet.io.pram import document_of, read_pram, write_pram
 from discreet.io.pram_document import schema
@@ -562,3 +563,17 @@ def test_public_matrices_that_tell_counts_are_refused_however_they_were_made(tmp
     assert not list(tmp_path.iterdir())
     assert write_pram(file, tmp_path, public=False).records == 400
     assert write_pram(file, tmp_path, counts_known=True).public
+
+
+def test_the_document_names_the_weight_and_estimates_without_it_say_so(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(60), "sex": ["f", "m", "m"] * 20, "w": [1.5, 2.0] * 30})
+    file = Pram(columns=("sex",), design=TypeOne(keep=0.9)).apply(
+        start_pram(read_microdata(frame, unit="id", weight="w"), SECRET)
+    )
+    write_pram(file, tmp_path)
+    released = read_pram(tmp_path / "released.pram.json")
+    assert released.microdata.roles.weight == "w"
+    assert "weight='w'" in " ".join(estimate_counts(released, ["sex"]).notes)
+    assert not estimate_counts(released, ["sex"], weight="w").notes
+    write_pram(file, tmp_path, columns=["sex"])
+    assert read_pram(tmp_path / "released.pram.json").microdata.roles.weight is None

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.errors import InputError, some
 from discreet.model.contributions import Floats, Integers
 from discreet.model.randomised import Randomised, Stratum
 from discreet.model.released import ReleasedFile
 from discreet.model.transition import Category, TransitionMatrix
 
-__all__ = ["Axis", "Block", "Factors", "Layout", "Question", "ask"]
+__all__ = ["Axis", "Block", "Factors", "Layout", "Question", "ask", "code_numbers", "inverse_of", "variable_of"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +102,8 @@ class Block:
 
     ``source`` the columns of the file; ``released`` their categories there; ``members`` of shape (released, asked) 1 where a
     category belongs to one of those asked for, None where they are the same; ``fixed`` where the column is one of strata.
+    ``numbers`` gives for randomised columns that are added up the number of each released category; such a block may have no
+    column that is asked for, and is then an axis of length 1.
     """
 
     axis: Axis
@@ -110,14 +112,27 @@ class Block:
     variable: Randomised | None = None
     members: Floats | None = None
     fixed: bool = False
+    numbers: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
+
+    def times(self, values: Sequence[str]) -> Floats | None:
+        """The members multiplied with the numbers of those of the columns ``values`` that are here."""
+        members = self.members
+        for column in values:
+            if column in self.numbers and members is not None:
+                members = members * self.numbers[column][:, None]
+        return members
 
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """Which columns are asked for, by the variable that each belongs to, and the columns of strata this needs."""
+    """Which columns are asked for, by the variable that each belongs to, and the columns of strata this needs.
+
+    ``values``: randomised columns whose codes are added up as numbers.
+    """
 
     asked: tuple[tuple[tuple[str, ...], Randomised | None], ...]
     strata: tuple[str, ...]
+    values: tuple[str, ...] = ()
 
     def coded(self) -> dict[str, Sequence[str]]:
         """What has to be fetched of the file, each axis by its number."""
@@ -152,7 +167,7 @@ class Layout:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of the table."""
+        """The axes of the table, one for each block; those without a column are of length 1."""
         return tuple(block.axis for block in self.blocks)
 
     @property
@@ -182,30 +197,45 @@ class Layout:
         block = dataclasses.replace(old, axis=axis, members=joined)
         return dataclasses.replace(self, blocks=(*self.blocks[:place], block, *self.blocks[place + 1 :]))
 
+    def with_numbers(self, column: str, numbers: Floats, used: Floats) -> Layout:
+        """The same with the number of each category of a randomised column that is added up, and 0 for those not ``used``."""
+        place = next(i for i, one in enumerate(self.blocks) if one.variable is not None and column in one.variable.columns)
+        old = self.blocks[place]
+        members = None if old.members is None else old.members * used[:, None]
+        block = dataclasses.replace(old, members=members, numbers={**old.numbers, column: numbers})
+        return dataclasses.replace(self, blocks=(*self.blocks[:place], block, *self.blocks[place + 1 :]))
+
     def singly(self) -> Layout:
         """The same with all categories that are released along each axis."""
         return dataclasses.replace(self, blocks=tuple(dataclasses.replace(block, members=None) for block in self.blocks))
 
-    def factors(self, part: int) -> Factors:
+    def factors(self, part: int, values: Sequence[str] = ()) -> Factors:
         """What makes unbiased estimates of a stratum's released counts: rows of inverse matrices, summed over members.
+
+        ``values``: randomised columns with whose true numbers the counts are multiplied.
 
         Errors: InputError where a matrix has no inverse.
         """
-        return self._factors(part, _inverse)
+        return self._factors(part, inverse_of, values)
 
     def forward(self, part: int) -> Factors:
         """What makes the expected released counts of a stratum's true ones: the matrices, summed over members."""
         return self._factors(part, lambda variable, stratum, matrix: matrix.matrix)
 
-    def naive(self, part: int) -> Factors:
+    def naive(self, part: int, values: Sequence[str] = ()) -> Factors:
         """What makes the table of the released codes as they are."""
-        return self._factors(part, None)
+        return self._factors(part, None, values)
 
-    def _factors(self, part: int, chosen: Callable[[Randomised, Stratum, TransitionMatrix], Floats] | None) -> Factors:
+    def _factors(
+        self,
+        part: int,
+        chosen: Callable[[Randomised, Stratum, TransitionMatrix], Floats] | None,
+        values: Sequence[str] = (),
+    ) -> Factors:
         matrices: list[Floats | None] = []
         places: list[int | None] = []
         for block in self.blocks:
-            matrix, place = block.members, None
+            matrix, place = block.times(values), None
             if block.fixed:
                 own = block.released.index((self.parts[part][self.strata.index(block.source[0])],))
                 matrix, place = (None, own) if matrix is None else (matrix[own : own + 1], None)
@@ -221,25 +251,60 @@ class Layout:
         return tuple(self.parts[part][self.strata.index(column)] for column in variable.strata)
 
 
-def ask(file: ReleasedFile, by: Sequence[str]) -> Question:
-    """The question after a table by these columns.
+def ask(file: ReleasedFile, by: Sequence[str], values: Sequence[str] = ()) -> Question:
+    """The question after a table by these columns, and of randomised columns ``values`` whose codes are added up.
 
     Errors: InputError for a column that is not there, is asked for twice, or whose matrices are not public.
     """
     groups: dict[str, tuple[list[str], Randomised | None]] = {}
     for column in by:
-        file.microdata.check_column(column, "the table")
-        variable = file.document.variable_of(column)
+        variable = variable_of(file, column, "the table")
         columns, _ = groups.setdefault(column if variable is None else variable.name, ([], variable))
         if column in columns:
             raise InputError("table", f"column {column!r} is asked for twice", "name each column once")
         columns.append(column)
-        if variable is not None and not variable.matrices:
-            problem = "its matrices are not public, so that nothing unbiased can be said of it"
-            raise InputError(f"PRAM document, {variable.name}", problem, "ask the owner of the file for this table")
+    for column in values:
+        variable = variable_of(file, column, "the table")
+        if column in by:
+            problem = "is added up, and the table is by its codes as well"
+            raise InputError(f"column {column!r}", problem, "leave it out of by, or ask for counts")
+        if variable is not None:
+            groups.setdefault(variable.name, ([], variable))
     asked = tuple((tuple(columns), variable) for columns, variable in groups.values())
     strata = tuple(dict.fromkeys(column for _, variable in asked if variable for column in variable.strata))
-    return Question(asked, strata)
+    return Question(asked, strata, tuple(values))
+
+
+def variable_of(file: ReleasedFile, column: str, what: str) -> Randomised | None:
+    """The randomised variable that a column belongs to, None where it was left as it is.
+
+    Errors: InputError for a column that is not there, or whose matrices are not public.
+    """
+    file.microdata.check_column(column, what)
+    variable = file.document.variable_of(column)
+    if variable is not None and not variable.matrices:
+        problem = "its matrices are not public, so that nothing unbiased can be said of it"
+        raise InputError(f"PRAM document, {variable.name}", problem, f"ask the owner of the file for {what}")
+    return variable
+
+
+def code_numbers(column: str, codes: Sequence[str], *, decimal_comma: bool, missing: Sequence[str] = ()) -> Floats:
+    """The numbers that codes of a randomised column stand for, NaN where they are missing.
+
+    Errors: InputError for codes that are no numbers.
+    """
+    found, wrong = np.full(len(codes), np.nan), []
+    for place, code in enumerate(codes):
+        if code and code not in missing:
+            try:
+                found[place] = float(code.replace(",", ".") if decimal_comma else code)
+            except ValueError:
+                wrong.append(code)
+    wrong += [code for code, number in zip(codes, found, strict=True) if np.isinf(number)]
+    if wrong:
+        problem = f"was randomised and has codes that are no numbers: {some(dict.fromkeys(wrong))}"
+        raise InputError(f"column {column!r}", problem, "ask for its counts or shares, or name a category")
+    return found
 
 
 def _embedded(block: Block, stratum: Stratum, chosen: Callable[[Randomised, Stratum, TransitionMatrix], Floats]) -> Floats:
@@ -259,7 +324,11 @@ def _embedded(block: Block, stratum: Stratum, chosen: Callable[[Randomised, Stra
     return full
 
 
-def _inverse(variable: Randomised, stratum: Stratum, matrix: TransitionMatrix) -> Floats:
+def inverse_of(variable: Randomised, stratum: Stratum, matrix: TransitionMatrix) -> Floats:
+    """The inverse of the matrix of a variable in a stratum.
+
+    Errors: InputError, which tells of which one, where there is none.
+    """
     try:
         return matrix.inverse
     except InputError as error:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.inference.axes import Layout
 from discreet.inference.estimates import Estimates, normal_estimates
 from discreet.inference.moments import Moments
-from discreet.inference.tally import Survey, Tally, tally
+from discreet.inference.survey import Survey, columns_of
+from discreet.inference.tally import Tally, tally
 from discreet.model.randomised import Randomised
 from discreet.model.released import ReleasedFile
 
-__all__ = ["estimate_counts", "layout_notes", "variance_source"]
+__all__ = ["counts_of", "estimate_counts", "table_notes", "variance_source"]
 
 
 def estimate_counts(
     file: ReleasedFile,
-    by: Sequence[str],
+    by: str | Sequence[str],
     *,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     level: float = 0.95,
 ) -> Estimates:
     """How many records, or how much weight, each combination of true codes has, without bias.
@@ -33,7 +33,8 @@ def estimate_counts(
     The variance is that of the randomisation, given the true file.  With ``cluster`` (ultimate clusters; for a simple random
     sample the column that tells records apart) or ``design_strata`` it is that of sample and randomisation together, as if
     clusters had been drawn with replacement: ``Σ_h n_h/(n_h−1) Σ_c (z_c − z̄_h)²``.  Where households were randomised by one
-    draw, their members count as having one true code of that variable if they were released alike.
+    draw, their members count as having one true code of that variable if they were released alike, and clusters that are
+    smaller than households give way to these.
 
     Not done: finite population corrections, calibrated weights, estimates that cannot be negative (see
     :func:`~discreet.inference.nonnegative.em_counts`).
@@ -42,7 +43,7 @@ def estimate_counts(
 
     Source: Gouweleeuw et al. (1998), Post randomisation for statistical disclosure control, JOS 14(4), section 3.
     """
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
+    by, survey = columns_of(by), Survey.of(file, weight, cluster, design_strata)
     return counts_of(tally(file, by, survey), by, weight, level)
 
 
@@ -58,14 +59,9 @@ def counts_of(sums: Tally, by: Sequence[str], weight: str | None, level: float) 
         naive=moments.naive(0),
         level=level,
         source=variance_source(sums),
-        notes=layout_notes(sums.layout, by, plain=weight is None),
+        notes=table_notes(sums, by, plain=weight is None),
         joint=lambda cells: moments.joint(0, 0, cells),
     )
-
-
-def columns_of(names: Sequence[str]) -> tuple[str, ...]:
-    """One column, or several."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def variance_source(sums: Tally) -> str:
@@ -75,10 +71,13 @@ def variance_source(sums: Tally) -> str:
     return "randomisation, given the true file" if sums.layout.variables else "none: no column was randomised"
 
 
-def layout_notes(layout: Layout, by: Sequence[str], *, plain: bool) -> list[str]:
-    """Where naive values are unbiased, and where they only seem to be: invariance does not extend to crossings or weights."""
-    notes = []
-    for variable in dict.fromkeys(layout.variables):
+def table_notes(sums: Tally, by: Sequence[str], *, plain: bool) -> list[str]:
+    """Weights that are not used; and where naive values are unbiased, or only seem to be.
+
+    Invariance does not extend to crossings or weights.
+    """
+    notes = list(sums.notes)
+    for variable in sums.variables:
         if not variable.invariant:
             continue
         others = [column for column in by if column not in (*variable.columns, *variable.strata)]

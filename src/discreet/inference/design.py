@@ -12,7 +12,7 @@ from discreet.errors import InputError, ParameterError, near, some
 from discreet.inference.pseudo import Observed
 from discreet.model.contributions import Floats
 
-__all__ = ["Column", "Merge", "Reference", "check_occurring", "columns_of", "indicator", "terms_of"]
+__all__ = ["Column", "Merge", "Reference", "check_occurring", "columns_of", "indicator", "number", "terms_of"]
 
 Merge = Mapping[str, Mapping[str, str]]
 """For a column, codes that the model takes together: code → the name of what it becomes."""
@@ -65,16 +65,15 @@ def terms_of(covariates: Sequence[str], numeric: Sequence[str], interactions: Se
 
     Errors: ParameterError for a covariate named twice, a number or an interaction of columns that are no covariates.
     """
-    if isinstance(covariates, str):
-        raise ParameterError("covariates", "is a single text", "give a list of columns")
     twice = [column for column in covariates if list(covariates).count(column) > 1]
     if twice:
         raise ParameterError("covariates", f"names {twice[0]!r} twice", "name each column once")
     _check_named("numeric", numeric, covariates)
+    if isinstance(interactions, str) or any(isinstance(one, str) or len(one) < 2 for one in interactions):
+        problem = "one of them has fewer than two columns"
+        raise ParameterError("interactions", problem, "give a list for each interaction: [['sex', 'age']]")
     for one in interactions:
         _check_named("interactions", one, covariates)
-        if isinstance(one, str) or len(one) < 2:
-            raise ParameterError("interactions", "one of them has fewer than two columns", "give a list for each interaction")
     return [(column,) for column in covariates] + [tuple(one) for one in interactions]
 
 
@@ -101,9 +100,15 @@ def columns_of(
     Errors: InputError for a constant covariate; ParameterError for a reference or merging of what is not there.
     """
     named = list(dict.fromkeys(column for term in terms for column in term))
+    numeric = [column for column in named if column in observed.numbers or column in observed.values]
     for where, given in (("reference", reference or {}), ("merge", merge or {})):
-        _check_named(where, given, [column for column in named if column not in observed.numbers])
-    single = {column: _contrasts(observed, column, reference or {}, merge or {}, coding) for column in named}
+        _check_named(where, given, [column for column in named if column not in numeric])
+    single = {
+        column: [_varying(observed, number(observed, column))]
+        if column in numeric
+        else _contrasts(observed, column, reference or {}, merge or {}, coding)
+        for column in named
+    }
     columns, left = [Column(name="intercept")], list[Column]()
     for term in terms:
         for parts in product(*(single[column] for column in term)):
@@ -121,10 +126,6 @@ def columns_of(
 
 
 def _contrasts(observed: Observed, column: str, reference: Reference, merge: Merge, coding: str) -> list[Column]:
-    if column in observed.numbers:
-        if np.ptp(observed.numbers[column]) == 0:
-            raise InputError(f"column {column!r}", "is constant", "leave it out")
-        return [Column(name=column, numbers=(column,))]
     place = observed.factor(column)
     labels = _labels(observed, column, merge)
     levels = list(dict.fromkeys(labels))
@@ -151,6 +152,20 @@ def _labels(observed: Observed, column: str, merge: Merge) -> list[str]:
     return [renamed.get(label, label) for label in labels]
 
 
+def number(observed: Observed, column: str) -> Column:
+    """A column of numbers; of a randomised one those that its categories stand for."""
+    if column in observed.values:
+        return Column(name=column, parts={observed.factor(column): observed.values[column]})
+    return Column(name=column, numbers=(column,))
+
+
+def _varying(observed: Observed, column: Column) -> Column:
+    for values in (*column.parts.values(), *(observed.numbers[name] for name in column.numbers)):
+        if np.ptp(values) == 0:
+            raise InputError(f"column {column.name!r}", "is constant", "leave it out")
+    return column
+
+
 def indicator(observed: Observed, column: str, category: str | None) -> Column:
     """The response 1 for one category and 0 for others; of two categories the second is meant where none is named.
 
@@ -160,7 +175,8 @@ def indicator(observed: Observed, column: str, category: str | None) -> Column:
     labels = observed.factors[place].labels(column)
     levels = list(dict.fromkeys(labels))
     if category is None and len(levels) != 2:
-        raise ParameterError("category", f"column {column!r} has {len(levels)} codes", "say which of them counts as 1")
+        problem = f"column {column!r} has {len(levels)} codes: {some(levels)}"
+        raise ParameterError("category", problem, "say by category= which of them counts as 1")
     wanted = levels[1] if category is None else category
     if wanted not in levels:
         problem = f"column {column!r} has no code {wanted!r}{near(wanted, levels)}"

@@ -14,7 +14,7 @@ from discreet.errors import InputError, ParameterError, near, some
 from discreet.inference.axes import Axis
 from discreet.model.contributions import Floats, Integers
 
-__all__ = ["Estimates", "check_level", "normal_estimates"]
+__all__ = ["Estimates", "normal_estimates", "quantile"]
 
 MOST_JOINT = 5000
 """Cells whose covariances are given at once: 200 MB."""
@@ -164,13 +164,23 @@ def normal_estimates(
     notes: Sequence[str] = (),
     joint: Callable[[Integers], Floats] | None = None,
 ) -> Estimates:
-    """Estimates with intervals by the normal distribution; negative estimates of variance become 0 and are flagged."""
+    """Estimates with intervals by the normal distribution; negative estimates of variance become 0 and are flagged.
+
+    The arrays may have an axis of length 1 for each of ``axes`` that has no column; these are left out.
+    """
+    axes = tuple(axis for axis in axes if axis.columns)
+    shape = tuple(len(axis) for axis in axes)
+    estimate, variance, naive = (np.reshape(array, shape) for array in (estimate, variance, naive))
     clipped = variance < -ROUNDED * np.maximum(np.abs(estimate), np.abs(naive)) ** 2
     variance = np.maximum(variance, 0.0)
-    reach = NormalDist().inv_cdf((1 + check_level(level)) / 2) * np.sqrt(variance)
+    reach = quantile(level) * np.sqrt(variance)
     more = list(notes)
     if clipped.any():
         more.append(f"{int(clipped.sum())} negative estimates of variance were set to 0: the cells hold too few records.")
+    if np.isnan(estimate).any():
+        more.append(
+            f"{int(np.isnan(estimate).sum())} cells have no value: what they are divided by is estimated as 0 or below."
+        )
     if (estimate < 0).any():
         text = f"{int((estimate < 0).sum())} estimates are negative, as unbiased estimates of small numbers can be;"
         more.append(f"{text} em_counts and truncated give none below 0.")
@@ -191,11 +201,14 @@ def normal_estimates(
     )
 
 
-def check_level(level: float) -> float:
-    """Refuses a level of confidence that is none."""
+def quantile(level: float) -> float:
+    """How many standard errors an interval of this level reaches to each side.
+
+    Errors: ParameterError for a level that is none.
+    """
     if not 0 < level < 1:
         raise ParameterError("level", f"must be between 0 and 1, not {level:g}", "0.95 means 95 %")
-    return level
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _number(number: float) -> str:

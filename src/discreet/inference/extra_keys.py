@@ -8,9 +8,10 @@ import numpy as np
 
 from discreet.errors import InputError, near, some
 from discreet.inference.axes import Axis, Layout
-from discreet.inference.counts import columns_of, counts_of
+from discreet.inference.counts import counts_of
 from discreet.inference.estimates import Estimates
-from discreet.inference.tally import Survey, tally
+from discreet.inference.survey import Survey, columns_of
+from discreet.inference.tally import tally
 from discreet.model.released import ReleasedFile
 
 __all__ = ["matched_counts"]
@@ -18,14 +19,14 @@ __all__ = ["matched_counts"]
 
 def matched_counts(
     file: ReleasedFile,
-    by: Sequence[str],
+    by: str | Sequence[str],
     column: str,
     key: Mapping[str, str],
     *,
     name: str,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     level: float = 0.95,
 ) -> Estimates:
     """Counts by an extra variable R, called ``name``, that is known for each code of ``column`` (say, the size of a town).
@@ -35,16 +36,19 @@ def matched_counts(
     the column and a column for each of R, and the variances are those of this sum.  R matched to the released records as they
     are gives biased counts, which are shown as ``naive``.
 
-    Errors: InputError for codes without an entry in ``key``, and a column that is not asked for; else as
+    Errors: InputError for codes without an entry in ``key`` or that are no texts, and a column that is not asked for; else as
     :func:`~discreet.inference.counts.estimate_counts`.
 
     Source: Gouweleeuw et al. (1998), Post randomisation for statistical disclosure control, JOS 14(4), section 5.
     """
+    by = columns_of(by)
     if column not in by:
         raise InputError("extra key", f"column {column!r} is not asked for{near(column, by)}", "name it among by")
     if name in by and name != column:
         raise InputError("extra key", f"the table already has a column {name!r}", "choose another name")
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
+    if not all(isinstance(code, str) for pair in key.items() for code in pair):
+        raise InputError("extra key", "holds codes that are no texts", "write them as texts, as the file's codes are: '1'")
+    survey = Survey.of(file, weight, cluster, design_strata)
     sums = tally(file, by, survey, refit=lambda layout: _matched(layout, column, key, name))
     return counts_of(sums, [name if asked == column else asked for asked in by], weight, level)
 

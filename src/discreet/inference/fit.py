@@ -10,9 +10,11 @@ import numpy as np
 from scipy import special
 
 from discreet.errors import ParameterError, near
+from discreet.inference.estimates import quantile
+from discreet.inference.survey import columns_of
 from discreet.model.contributions import Floats
 
-__all__ = ["Fit", "p_value", "quantile"]
+__all__ = ["Fit", "p_value"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -54,16 +56,17 @@ class Fit:
         """Two-sided, by the normal distribution."""
         return np.asarray(2 * special.ndtr(-np.abs(self.tvalues)))
 
-    def conf_int(self, level: float = 0.95) -> Floats:
+    def conf_int(self, *, level: float = 0.95) -> Floats:
         """Intervals of shape (coefficients, 2) that hold the true coefficient with probability ``level`` in large files."""
         half = quantile(level) * self.bse
         return np.stack([self.params - half, self.params + half], axis=1)
 
-    def wald_test(self, names: Sequence[str]) -> tuple[float, int, float]:
+    def wald_test(self, names: str | Sequence[str]) -> tuple[float, int, float]:
         """Whether these coefficients are all 0: the Wald statistic, its degrees of freedom and the p-value.
 
         Errors: ParameterError for a name that is no coefficient.
         """
+        names = columns_of(names)
         unknown = [name for name in names if name not in self.names]
         if unknown or not names:
             what = f"no coefficient {unknown[0]!r}{near(unknown[0], self.names)}" if unknown else "no coefficient is named"
@@ -81,7 +84,7 @@ class Fit:
             for name, row in zip(self.names, zip(*columns, strict=True), strict=True)
         ]
 
-    def summary(self, level: float = 0.95) -> str:
+    def summary(self, *, level: float = 0.95) -> str:
         """The fit as plain text."""
         tail = (1 - level) / 2
         heads = ("coef", "std err", "z", "P>|z|", f"[{tail:.4g}", f"{1 - tail:.4g}]", "naive")
@@ -90,7 +93,7 @@ class Fit:
         lines += [f"method    {self.method}"]
         lines += [f"{name:<9} {value:,.6g}" for name, value in self.facts.items()]
         lines += ["", " " * wide + "".join(f"{head:>11}" for head in heads), "-" * (wide + 11 * len(heads))]
-        columns = (self.params, self.bse, self.tvalues, self.pvalues, *self.conf_int(level).T, self.naive)
+        columns = (self.params, self.bse, self.tvalues, self.pvalues, *self.conf_int(level=level).T, self.naive)
         for name, row in zip(self.names, zip(*columns, strict=True), strict=True):
             cells = [f"{value:.3f}" if at in (2, 3) else _short(value) for at, value in enumerate(row)]
             lines.append(f"{name:<{wide}}" + "".join(f"{cell:>11}" for cell in cells))
@@ -100,13 +103,6 @@ class Fit:
 
 def _short(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 1e5 or math.isnan(value) else f"{value:.4e}"
-
-
-def quantile(level: float) -> float:
-    """How many standard errors an interval of this level reaches to each side."""
-    if not 0 < level < 1:
-        raise ParameterError("level", "is no probability between 0 and 1", "give 0.95 for 95 %")
-    return float(special.ndtri((1 + level) / 2))
 
 
 def p_value(statistic: float, freedom: int) -> float:

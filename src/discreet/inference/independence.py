@@ -12,6 +12,7 @@ from discreet.errors import InputError, ParameterError
 from discreet.inference.cells import Cells, cells_of
 from discreet.inference.fit import p_value
 from discreet.inference.pseudo import Factor, Observed, observe
+from discreet.inference.survey import Survey
 from discreet.model.contributions import Floats
 from discreet.model.released import ReleasedFile
 
@@ -79,7 +80,7 @@ def independence_test(
     b: str,
     *,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     on_missing: str = "error",
 ) -> IndependenceTest:
     """Tests whether two columns, randomised or not, are independent in the true file.
@@ -97,7 +98,7 @@ def independence_test(
     """
     if a == b:
         raise ParameterError("b", f"is {a!r} again", "name two columns")
-    observed = observe(file, [a, b], cluster=cluster, design_strata=design_strata, on_missing=on_missing)
+    observed = observe(file, [a, b], (), Survey.of(file, None, cluster, design_strata), on_missing=on_missing)
     cells = cells_of(observed, [a, b])
     keeps, notes = _size(observed, a, b)
     chi2, df, few = _pearson(cells)
@@ -135,8 +136,10 @@ def _size(observed: Observed, a: str, b: str) -> tuple[bool, tuple[str, ...]]:
         for column in (a, b)
         if len(np.unique(observed.factors[observed.factor(column)].stratum)) > 1
     ]
-    if observed.cluster is not None:
+    if observed.cluster is not None and observed.clusters < observed.records:
         reasons.append("records of a cluster depend on each other")
+    elif observed.design is not None:
+        reasons.append("the strata of the sample may depend on the columns")
     return not reasons, tuple(f"the χ² on the released table does not keep its size: {reason}" for reason in reasons)
 
 

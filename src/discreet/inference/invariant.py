@@ -9,7 +9,8 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.inference.estimates import Estimates, normal_estimates
-from discreet.inference.tally import Survey, Tally, tally
+from discreet.inference.survey import Survey, columns_of
+from discreet.inference.tally import Tally, tally
 from discreet.model.contributions import Floats, Integers
 from discreet.model.randomised import Randomised
 from discreet.model.released import ReleasedFile
@@ -17,7 +18,9 @@ from discreet.model.released import ReleasedFile
 __all__ = ["invariant_counts"]
 
 
-def invariant_counts(file: ReleasedFile, by: Sequence[str], *, weight: str | None = None, level: float = 0.95) -> Estimates:
+def invariant_counts(
+    file: ReleasedFile, by: str | Sequence[str], *, weight: str | None = None, level: float = 0.95
+) -> Estimates:
     """The released counts N of one variable with invariant matrices, which estimate the true ones without any correction.
 
     ``E(N) = Pᵀ T = T``, and ``V̂(N) = Σ_k S_k (diag(p_k) − p_k p_kᵀ)``, given the true file: p_k the rows of the matrix, S the
@@ -29,7 +32,8 @@ def invariant_counts(file: ReleasedFile, by: Sequence[str], *, weight: str | Non
 
     Source: Gouweleeuw et al. (1998), Post randomisation for statistical disclosure control, JOS 14(4), section 4.
     """
-    sums = tally(file, by, Survey(weight=weight))
+    by = columns_of(by)
+    sums = tally(file, by, Survey.of(file, weight, None, ()))
     variable = _checked(sums, by, weighted=weight is not None)
     layout, table, variance = sums.layout, np.zeros(sums.layout.shape), np.zeros(sums.layout.shape)
     for part, squares in _spread(sums, plain=weight is None and variable.together is None):
@@ -56,6 +60,7 @@ def invariant_counts(file: ReleasedFile, by: Sequence[str], *, weight: str | Non
         naive=table,
         level=level,
         source="randomisation, given the true file; the matrices are invariant",
+        notes=sums.notes,
         joint=joint,
     )
 

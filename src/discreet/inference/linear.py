@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.errors import InputError, ParameterError, some
-from discreet.inference.design import Column, Merge, Reference, check_occurring, columns_of, indicator, terms_of
+from discreet.errors import InputError, some
+from discreet.inference.design import Column, Merge, Reference
 from discreet.inference.fit import Fit
-from discreet.inference.pseudo import Observed, between, grouped, observe
+from discreet.inference.pseudo import Observed, between, grouped
+from discreet.inference.regression import Regression
+from discreet.inference.survey import Survey
 from discreet.model.contributions import Floats, Integers
 from discreet.model.released import ReleasedFile
 
@@ -23,26 +25,26 @@ BLOCK = 2**22
 def linear_regression(
     file: ReleasedFile,
     response: str,
-    covariates: Sequence[str],
+    covariates: str | Sequence[str],
     *,
-    numeric: Sequence[str] = (),
+    numeric: str | Sequence[str] = (),
     category: str | None = None,
     interactions: Sequence[Sequence[str]] = (),
     reference: Reference | None = None,
     merge: Merge | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     on_missing: str = "error",
 ) -> Fit:
     """The least squares coefficients of the true file, estimated from a released one, with standard errors.
 
     ``covariates`` are categorical, randomised or not, save those also named in ``numeric``; ``interactions`` lists covariates
     to be multiplied; ``reference`` gives the code that others are compared with (else the first), ``merge`` codes taken
-    together.  ``response`` is a column of numbers, or a randomised one whose codes are numbers; with ``category`` the response
-    is 1 for that code and 0 for others.  ``weight``, ``cluster`` (ultimate clusters) and ``design_strata`` name columns of the
-    survey; households that were changed by one draw are clusters of themselves.  Empty fields ``on_missing`` are an "error", or
-    their records are left out ("drop").
+    together.  A randomised column in ``numeric`` stands for the numbers that its true codes are.  ``response`` is a column of
+    numbers, randomised or not; with ``category`` the response is 1 for that code and 0 for others.  ``weight``, ``cluster``
+    (ultimate clusters) and ``design_strata`` name columns of the survey; households that were changed by one draw are clusters
+    of themselves.  Empty fields ``on_missing`` are an "error", or their records are left out ("drop").
 
     With d* the record's row of P⁻¹ for each randomised variable, Z the design row made of them and M_i the row's products
     ZZᵀ, in which a product of two functions f, g of one and the same variable is Σ_k f(k)g(k)d*_k:
@@ -55,39 +57,21 @@ def linear_regression(
     Source: Gouweleeuw, Kooiman, Willenborg, De Wolf (1998), JOS 14(4); van den Hout, Kooiman (2006), Estimating the linear
     regression model with categorical covariates subject to randomized response, CSDA 50(11).
     """
-    terms = terms_of(covariates, numeric, interactions)
-    if response in covariates:
-        raise ParameterError("covariates", f"{response!r} is the response", "leave it out")
-    categorical = [column for column in covariates if column not in numeric]
-    coded = category is not None or file.document.variable_of(response) is not None
-    observed = observe(
+    asked = Regression.of(
         file,
-        [*categorical, *([response] if coded else [])],
-        [*numeric, *([] if coded else [response])],
-        weight=weight,
-        cluster=cluster,
-        design_strata=design_strata,
+        response,
+        covariates,
+        numeric=numeric,
+        category=category,
+        interactions=interactions,
+        reference=reference,
+        merge=merge,
+        survey=Survey.of(file, weight, cluster, design_strata),
         on_missing=on_missing,
+        of_numbers=True,
     )
-    if coded:
-        answer = _numbered(observed, response) if category is None else indicator(observed, response, category)
-    else:
-        answer = Column(name=response, numbers=(response,))
-    check_occurring(observed, categorical, merge)
-    columns, notes = columns_of(observed, terms, reference=reference, merge=merge)
-    fit = regress(observed, columns, answer)
-    return dataclasses.replace(fit, notes=(*observed.notes, *notes, *fit.notes))
-
-
-def _numbered(observed: Observed, response: str) -> Column:
-    """A randomised response whose codes are numbers."""
-    place = observed.factor(response)
-    try:
-        values = np.array([float(label) for label in observed.factors[place].labels(response)])
-    except ValueError:
-        problem = "was randomised and has codes that are no numbers"
-        raise InputError(f"column {response!r}", problem, "say by category= which code counts as 1") from None
-    return Column(name=response, parts={place: values})
+    fit = regress(asked.observed, asked.columns, asked.response)
+    return dataclasses.replace(fit, notes=(*asked.notes, *fit.notes))
 
 
 def regress(observed: Observed, columns: Sequence[Column], response: Column) -> Fit:
@@ -164,6 +148,7 @@ class _Moments:
     at: Integers
     weight: Floats
     cluster: Integers | None
+    clusters: int
     design: Integers | None
 
     @classmethod
@@ -190,6 +175,7 @@ class _Moments:
             at=np.array([kinds.index(column.numbers) for column in columns]),
             weight=observed.weights[order],
             cluster=None if observed.cluster is None else observed.cluster[order],
+            clusters=observed.clusters,
             design=observed.design,
         )
 
@@ -229,7 +215,8 @@ class _Moments:
                     kept.append(psi)
         if self.cluster is not None:
             every = np.concatenate(kept)
-            by_cluster = np.stack([np.bincount(self.cluster, weights=every[:, j]) for j in range(p)], axis=1).astype(float)
+            sums = [np.bincount(self.cluster, every[:, j], self.clusters) for j in range(p)]
+            by_cluster = np.stack(sums, axis=1).astype(float)
             found = between(by_cluster, self.design)
         return found
 

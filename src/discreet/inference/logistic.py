@@ -9,11 +9,13 @@ import numpy as np
 from scipy import special
 
 from discreet.errors import InputError, ParameterError, near
-from discreet.inference.design import Column, Merge, Reference, check_occurring, columns_of, indicator, terms_of
+from discreet.inference.design import Column, Merge, Reference
 from discreet.inference.fit import Fit
 from discreet.inference.likelihood import check_columns, check_information, curvature, maximise
 from discreet.inference.patterns import Patterns, gathered, latent_factors
-from discreet.inference.pseudo import Observed, observe
+from discreet.inference.pseudo import Observed
+from discreet.inference.regression import Regression
+from discreet.inference.survey import Survey
 from discreet.model.contributions import Floats
 from discreet.model.released import ReleasedFile
 
@@ -28,16 +30,16 @@ MOST = 2 * 10**7
 def logistic_regression(
     file: ReleasedFile,
     response: str,
-    covariates: Sequence[str],
+    covariates: str | Sequence[str],
     *,
-    numeric: Sequence[str] = (),
+    numeric: str | Sequence[str] = (),
     category: str | None = None,
     interactions: Sequence[Sequence[str]] = (),
     reference: Reference | None = None,
     merge: Merge | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     way: str = "likelihood",
     on_missing: str = "error",
 ) -> Fit:
@@ -50,7 +52,8 @@ def logistic_regression(
     x the released ones, η and y the true and the released response.  A randomised response must have two categories.  The
     shares Pr(ξ | z) are saturated: free in each cell of the other covariates and strata; so covariates that are numbers are
     refused beside randomised ones, and sparse cells are told in the notes.  Maximised by EM and Newton's steps; standard
-    errors by the observed information, by the scores' sandwich where there are weights or clusters.
+    errors by the observed information, by the scores' sandwich where there are weights or clusters.  It needs the model to be
+    right; where it is not, "corrected-score" still estimates the fit of the true file.
 
     ``way`` "corrected-score": solves ``Σ w Σ_ξ d*(ξ) Z(ξ) (y* − expit(Z(ξ)ᵀβ)) = 0`` with d*(ξ) the product of
     pseudo-indicators and y* the pseudo-indicator of the response; unbiased whatever ξ depends on, so numbers are welcome, and
@@ -66,24 +69,20 @@ def logistic_regression(
     """
     if way not in WAYS:
         raise ParameterError("way", f"{way!r} is no way to fit{near(way, WAYS)}", f"say {' or '.join(map(repr, WAYS))}")
-    terms = terms_of(covariates, numeric, interactions)
-    if response in covariates:
-        raise ParameterError("covariates", f"{response!r} is the response", "leave it out")
-    categorical = [column for column in covariates if column not in numeric]
-    observed = observe(
+    asked = Regression.of(
         file,
-        [*categorical, response],
-        numeric,
-        weight=weight,
-        cluster=cluster,
-        design_strata=design_strata,
+        response,
+        covariates,
+        numeric=numeric,
+        category=category,
+        interactions=interactions,
+        reference=reference,
+        merge=merge,
+        survey=Survey.of(file, weight, cluster, design_strata),
         on_missing=on_missing,
     )
-    answer = indicator(observed, response, category)
-    check_occurring(observed, categorical, merge)
-    columns, notes = columns_of(observed, terms, reference=reference, merge=merge)
-    fit = classify(observed, columns, answer, way)
-    return dataclasses.replace(fit, notes=(*observed.notes, *notes, *fit.notes))
+    fit = classify(asked.observed, asked.columns, asked.response, way)
+    return dataclasses.replace(fit, notes=(*asked.notes, *fit.notes))
 
 
 def classify(observed: Observed, columns: Sequence[Column], response: Column, way: str = "likelihood") -> Fit:

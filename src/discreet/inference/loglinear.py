@@ -13,6 +13,8 @@ from discreet.inference.cells import Cells, cells_of
 from discreet.inference.design import Reference, columns_of
 from discreet.inference.fit import Fit, p_value
 from discreet.inference.pseudo import observe
+from discreet.inference.survey import Survey
+from discreet.inference.survey import columns_of as names_of
 from discreet.model.contributions import Floats
 from discreet.model.released import ReleasedFile
 from discreet.model.transition import Category
@@ -37,14 +39,14 @@ class LoglinearFit(Fit):
 
 def loglinear(
     file: ReleasedFile,
-    by: Sequence[str],
-    terms: Sequence[str | Sequence[str]],
+    by: str | Sequence[str],
+    terms: str | Sequence[str | Sequence[str]],
     *,
     coding: str = "effect",
     reference: Reference | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     way: str = "likelihood",
     on_missing: str = "error",
 ) -> LoglinearFit:
@@ -68,8 +70,8 @@ def loglinear(
     Statist. Review 70(2).
     """
     _check_words(way, coding, reference)
-    closed = _closed(by, terms)
-    observed = observe(file, by, weight=weight, cluster=cluster, design_strata=design_strata, on_missing=on_missing)
+    closed = _closed(by := names_of(by), [terms] if isinstance(terms, str) else terms)
+    observed = observe(file, by, (), Survey.of(file, weight, cluster, design_strata), on_missing=on_missing)
     columns, notes = columns_of(observed, closed, reference=reference, coding=coding)
     cells = cells_of(observed, by)
     _check_whole(way, cells)
@@ -113,7 +115,7 @@ def _check_whole(way: str, cells: Cells) -> None:
 
 def _closed(by: Sequence[str], terms: Sequence[str | Sequence[str]]) -> list[tuple[str, ...]]:
     """The terms and all below them, the lower ones first, in the order of the table's columns."""
-    if isinstance(by, str) or len(set(by)) < len(by) or not by:
+    if len(set(by)) < len(by) or not by:
         raise ParameterError("by", "is no list of different columns", "name the columns of the table")
     found: set[tuple[str, ...]] = set()
     for term in terms:

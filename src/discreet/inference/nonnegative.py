@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from discreet.errors import InputError, ParameterError
 from discreet.inference.axes import Factors, Layout
 from discreet.inference.counts import estimate_counts
-from discreet.inference.estimates import Estimates, check_level
-from discreet.inference.tally import Survey, Tally, tally
+from discreet.inference.estimates import Estimates
+from discreet.inference.survey import Survey, columns_of
+from discreet.inference.tally import Tally, tally
 from discreet.model.contributions import Floats
 from discreet.model.released import ReleasedFile
 from discreet.model.transition import TransitionMatrix
@@ -56,7 +57,7 @@ def truncated(estimates: Estimates) -> Estimates:
 
 def em_counts(
     file: ReleasedFile,
-    by: Sequence[str],
+    by: str | Sequence[str],
     *,
     weight: str | None = None,
     replicates: int = 0,
@@ -69,10 +70,11 @@ def em_counts(
     matrices; N released counts, p the matrices, applied along their axes.  Where no unbiased estimate is negative, these are
     the same and are taken.  Where some shares are 0 the standard errors of the unbiased estimates are too large and those of
     likelihood theory wrong: with ``replicates`` and a ``seed``, intervals and variances are those of a bootstrap, N drawn anew
-    from a multinomial distribution and estimated in the same way.  They then hold the chance of the sample, too.
+    from a multinomial distribution and estimated in the same way.  They then hold the chance of the sample, too.  Where the
+    estimate is 0 nearly all of them are, too, and too sure; so its interval ends not below that of the unbiased estimate.
 
     Errors: as :func:`~discreet.inference.counts.estimate_counts`; ParameterError for replicates without a seed, a seed without
-    replicates, and a bootstrap of weighted counts, which are not multinomial.
+    replicates, and a bootstrap of counts that are not multinomial: weighted ones, and of households drawn together.
 
     Source: Van den Hout and Van der Heijden (2002), Randomized response, statistical disclosure control and
     misclassification: a review, International Statistical Review 70(2).
@@ -81,8 +83,11 @@ def em_counts(
         raise ParameterError("em_counts", "replicates and seed go together", "give both for a bootstrap, or neither")
     if replicates and weight is not None:
         raise ParameterError("em_counts", "weighted counts are not multinomial", "leave out the weight, or the replicates")
+    by = columns_of(by)
     unbiased = estimate_counts(file, by, weight=weight, level=level)
-    sums = tally(file, by, Survey(weight=weight))
+    sums = tally(file, by, Survey.of(file, weight, None, ()))
+    if replicates and sums.together is not None:
+        raise ParameterError("em_counts", "counts of households drawn as one are not multinomial", "leave out the replicates")
     found, settled = np.zeros(sums.layout.shape), True
     for part, counts in _parts(sums):
         estimate, done = _most_likely(sums.layout, part, counts[None])
@@ -100,13 +105,13 @@ def em_counts(
         low, high = np.maximum(unbiased.low, 0.0), np.maximum(unbiased.high, 0.0)
         return dataclasses.replace(simple, low=low, high=high, notes=(*notes, text))
     drawn = _bootstrap(sums, replicates, np.random.default_rng(seed))
-    tail = (1 - check_level(level)) / 2
+    tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return dataclasses.replace(
         simple,
         variance=drawn.var(axis=0, ddof=1),
         low=np.asarray(low),
-        high=np.asarray(high),
+        high=np.where(found > 0, high, np.maximum(high, unbiased.high)),
         clipped=np.zeros(found.shape, bool),
         source=f"bootstrap of the released counts, {replicates} replicates, seed {seed}: sample and randomisation",
     )
@@ -176,7 +181,7 @@ def _most_likely(layout: Layout, part: int, released: Floats) -> tuple[Floats, b
         return found, True
     sizes = released[negative].sum(axis=cells, keepdims=True)
     shares, settled = _iterated(layout.singly().forward(part), released[negative] / sizes)
-    found[negative] = shares * sizes
+    found[negative] = np.where(shares < SETTLED, 0.0, shares) * sizes
     return found, settled
 
 

@@ -18,15 +18,18 @@ LARGEST = 20_000_000
 """How many numbers are held at once where clusters, pairs or chosen cells are worked through in turn."""
 
 
-def chosen(tally: Tally, cells: Integers) -> Iterator[tuple[Integers, Floats]]:
-    """Some entries at a time and their pseudo-indicators of chosen cells: shapes (entries,) and (entries, cells)."""
+def chosen(tally: Tally, cells: Integers, values: Sequence[Sequence[str]]) -> Iterator[tuple[Integers, list[Floats]]]:
+    """Some entries at a time and their pseudo-indicators of chosen cells: shapes (entries,) and (entries, cells).
+
+    Those are given for each of ``values``, the randomised columns by whose numbers they are multiplied.
+    """
     layout = tally.layout
     step = max(1, LARGEST // max(1, len(cells)))
     for part in range(len(layout.parts)):
         own = np.flatnonzero(tally.part == part)
         for begin in range(0, len(own), step):
             rows = own[begin : begin + step]
-            yield rows, _product(_indicators(tally, part, rows, cells, range(len(layout.axes))), len(rows), len(cells))
+            yield rows, [_indicators(tally, part, rows, cells, range(len(layout.axes)), columns) for columns in values]
 
 
 def pair_covariance(tally: Tally, one: int, two: int, kinds: Callable[[int], Sequence[Factors]]) -> Floats:
@@ -74,7 +77,8 @@ def joint_pairs(tally: Tally, one: int, two: int, cells: Integers) -> Floats:
     blocks = list(enumerate(layout.blocks))
     jointly = [axis for axis, block in blocks if block.variable is not None and block.variable.together is not None]
     apart = [axis for axis, _ in blocks if axis not in jointly]
-    at = np.unravel_index(cells, layout.shape)
+    of_one, of_two = tally.values[one], tally.values[two]
+    at = np.unravel_index(cells, layout.shape) if layout.shape else ()
     alike = np.array([at[axis][:, None] == at[axis] for axis in jointly]).all(axis=0)
     found = np.zeros((len(cells), len(cells)))
     step = max(1, LARGEST // max(1, len(cells)))
@@ -82,14 +86,13 @@ def joint_pairs(tally: Tally, one: int, two: int, cells: Integers) -> Floats:
         for begin in range(0, len(first), step):
             some = slice(begin, begin + step)
             rows, others, g = first[some], second[some], weight[some]
-            sizes = len(rows), len(cells)
-            of_one = _product(_indicators(tally, p, rows, cells, range(len(blocks))), *sizes)
-            of_two = _product(_indicators(tally, q, others, cells, apart), *sizes)
-            drawn_once = _product(_indicators(tally, q, others, cells, jointly), *sizes)
+            own, once = (_indicators(tally, p, rows, cells, axes, of_one) for axes in (apart, jointly))
+            other, again = (_indicators(tally, q, others, cells, axes, of_two) for axes in (apart, jointly))
+            both = _indicators(tally, p, rows, cells, jointly, (*of_one, *of_two))
             released = [np.unravel_index(tally.cell[entries], layout.inner) for entries in (rows, others)]
             same = np.array([released[0][axis] == released[1][axis] for axis in jointly]).all(axis=0)
-            found += (g[:, None] * of_one).T @ (of_two * drawn_once)
-            found -= alike * (((g * same)[:, None] * of_one).T @ of_two)
+            found += (g[:, None] * own * once).T @ (other * again)
+            found -= alike * (((g * same)[:, None] * own * both).T @ other)
     return found
 
 
@@ -118,16 +121,12 @@ def _by_parts(
         yield pair // parts, pair % parts, first[own], second[own], weight[own]
 
 
-def _indicators(tally: Tally, part: int, rows: Integers, cells: Integers, axes: Sequence[int]) -> list[Floats]:
-    layout = tally.layout
-    if not layout.shape:
-        return []
-    released = np.unravel_index(tally.cell[rows], layout.inner)
-    return layout.factors(part).indicators(released, np.unravel_index(cells, layout.shape), axes)
-
-
-def _product(matrices: Sequence[Floats], rows: int, cells: int) -> Floats:
-    found = np.ones((rows, cells))
-    for matrix in matrices:
-        found *= matrix
+def _indicators(tally: Tally, part: int, rows: Integers, cells: Integers, axes: Sequence[int], values: Sequence[str]) -> Floats:
+    """The product of the pseudo-indicators along these axes, of shape (rows, cells)."""
+    layout, found = tally.layout, np.ones((len(rows), len(cells)))
+    if layout.shape:
+        released = np.unravel_index(tally.cell[rows], layout.inner)
+        at = np.unravel_index(cells, layout.shape)
+        for matrix in layout.factors(part, values).indicators(released, at, axes):
+            found *= matrix
     return found

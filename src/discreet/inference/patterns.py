@@ -67,7 +67,7 @@ def gathered(observed: Observed, columns: Sequence[Column], response: Column, la
     of = _combinations([len(factors[place].categories) for place in latent])
     pairs = list(zip(latent, of, strict=True))
     codes = [factors[place].codes for place in known]
-    codes += [factors[place].stratum[factors[place].codes] for place in latent]
+    codes += [factors[place].stratum[factors[place].codes] for place in ((*latent, asked) if latent else ())]
     cells = len(codes)
     codes += [factors[place].codes for place in (*latent, asked)]
     numbers = sorted({number for column in columns for number in column.numbers})

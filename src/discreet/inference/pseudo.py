@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.errors import InputError, ParameterError, near
+from discreet.inference.axes import code_numbers, inverse_of, variable_of
+from discreet.inference.survey import Survey, checked_weights, designed, units_of
 from discreet.model.contributions import Floats, Integers
 from discreet.model.encoded import Coded, encoded
 from discreet.model.randomised import Randomised
@@ -68,10 +70,7 @@ class Factor:
             columns = np.array([place[category] for category in matrix.categories])
             known = {category: k for k, category in enumerate(matrix.categories)}
             released = np.array([known[own.categories[int(pair) % wide]] for pair in pairs[rows]])
-            try:
-                pseudo[np.ix_(rows, columns)] = matrix.inverse[released]
-            except InputError as error:
-                raise InputError(f"{error.where} of {variable.name}", error.problem, error.fix) from None
+            pseudo[np.ix_(rows, columns)] = inverse_of(variable, strata[s], matrix)[released]
             chance[np.ix_(rows, columns)] = matrix.matrix.T[released]
             plain[rows, columns[released]] = 1.0
         return cls(
@@ -99,13 +98,15 @@ class Factor:
 class Observed:
     """The columns of a model, fetched together: ``factors``, and ``numbers``, ``weight`` and ``cluster`` of shape (records,).
 
+    ``values`` are, for randomised columns that are taken as numbers, the number of each category of their factor.
     ``cluster`` numbers the groups in which records depend on each other: of the sample, or households changed by one draw;
-    ``design`` of shape (clusters,) the stratum of the sample that each is in.
+    ``design`` of shape (clusters,) the stratum of the sample that each is in, those included that no record here belongs to.
     """
 
     factors: tuple[Factor, ...]
     numbers: Mapping[str, Floats]
     records: int
+    values: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
     weight: Floats | None = None
     cluster: Integers | None = None
     design: Integers | None = None
@@ -119,6 +120,17 @@ class Observed:
         """The weight of each record, 1 where there are none."""
         return np.ones(self.records) if self.weight is None else self.weight
 
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return (
+            len(self.design)
+            if self.design is not None
+            else 0
+            if self.cluster is None
+            else int(self.cluster.max(initial=-1)) + 1
+        )
+
     def factor(self, column: str) -> int:
         """The place of the factor that a column belongs to."""
         return next(place for place, factor in enumerate(self.factors) if column in factor.columns)
@@ -129,40 +141,33 @@ class Observed:
 
 
 def observe(
-    file: ReleasedFile,
-    categorical: Sequence[str],
-    numeric: Sequence[str] = (),
-    *,
-    weight: str | None = None,
-    cluster: str | None = None,
-    design_strata: Sequence[str] = (),
-    on_missing: str = "error",
+    file: ReleasedFile, categorical: Sequence[str], numeric: Sequence[str], survey: Survey, *, on_missing: str = "error"
 ) -> Observed:
     """The columns of a model; empty codes and numbers are an "error", or their records are left out ("drop").
 
-    Errors: InputError for a column that is not there, empty fields (with how many), negative weights, clusters that cut through
-    households, strata of a single cluster, matrices that are not public; ParameterError for a number that was randomised.
+    ``numeric``: columns that are taken as numbers; a randomised one stands for those that its codes are.
+
+    Errors: InputError for a column that is not there, empty fields (with how many), bad weights, clusters that cut through
+    households, strata of a single cluster, matrices that are not public, and text where a number is needed.
     """
     if on_missing not in ("error", "drop"):
         problem = f"{on_missing!r} is no policy{near(on_missing, ('error', 'drop'))}"
         raise ParameterError("on_missing", problem, "say 'error' or 'drop'")
-    variables = _variables(file, categorical)
-    for column in numeric:
-        if file.document.variable_of(column) is not None:
-            problem = "was randomised and is no plain number"
-            raise ParameterError(f"column {column!r}", problem, "name it as a categorical column")
-    households = dict.fromkeys(variable.together for variable in variables.values() if variable and variable.together)
-    groups = dict.fromkeys([*([cluster] if cluster else []), *households])
+    coded_numbers = [column for column in numeric if file.document.variable_of(column) is not None]
+    plain = [column for column in numeric if column not in coded_numbers]
+    variables = _variables(file, [*categorical, *coded_numbers])
     wanted = {" × ".join(columns): columns for columns in variables}
-    strata = {f"strata of {v.name}": v.strata for v in variables.values() if v is not None and v.strata}
-    coded = {**wanted, **strata, **{f"clusters {column}": (str(column),) for column in groups}}
-    coded |= {"strata of the design": tuple(design_strata)} if design_strata else {}
-    numbers = {column: column for column in (*numeric, *([weight] if weight else []))}
-    held = encoded(file.microdata, coded, numbers)
-    keep, notes = _kept(file, variables, held.coded, {column: held.numbers[column] for column in numeric}, on_missing)
+    randomised = [variable for variable in variables.values() if variable is not None]
+    households = dict.fromkeys(variable.together for variable in randomised if variable.together)
+    strata = {f"strata of {variable.name}": variable.strata for variable in randomised if variable.strata}
+    coded = {**wanted, **strata, **{f"households {column}": (str(column),) for column in households}, **survey.coded()}
+    held = encoded(file.microdata, coded, {f"number {column}": column for column in plain} | _weighed(survey))
+    numbers = {column: held.numbers[f"number {column}"] for column in plain}
+    keep, notes = _kept(file, variables, held.coded, numbers, on_missing)
+    weight = held.numbers.get("weight")
     if weight is not None:
-        held_weight = _weight(weight, held.numbers[weight], keep)
-        keep &= held_weight > 0
+        weight = np.where(keep, weight, 0.0)
+        keep &= checked_weights(survey.weight, weight) > 0
     kept = {name: Coded(one.categories, one.codes[keep]) for name, one in held.coded.items()}
     factors = []
     for columns, variable in variables.items():
@@ -171,28 +176,42 @@ def observe(
             factors.append(Factor.certain(columns, own))
         else:
             factors.append(Factor.randomised(variable, own, kept.get(f"strata of {variable.name}")))
-    unit = _clusters([kept[f"clusters {column}"].codes.astype(np.int64) for column in groups], list(groups))
-    unit, design = _designed(unit, kept["strata of the design"].codes) if design_strata else (unit, None)
+    cluster, design = (held.coded[one].codes.astype(np.int64) if one in held.coded else None for one in ("cluster", "design"))
+    dependent = {str(column): held.coded[f"households {column}"].codes.astype(np.int64) for column in households}
+    unit, stratum = units_of(cluster, dependent, design, np.arange(len(keep)))
     return Observed(
         factors=tuple(factors),
-        numbers={column: held.numbers[column][keep] for column in numeric},
+        numbers={column: number[keep] for column, number in numbers.items()},
+        values=_values(file, factors, coded_numbers),
         records=int(keep.sum()),
-        weight=None if weight is None else held_weight[keep],
-        cluster=unit,
-        design=design,
-        notes=notes,
+        weight=None if weight is None else weight[keep],
+        cluster=None if unit is None else unit[keep],
+        design=stratum,
+        notes=(*survey.notes(file), *notes),
     )
+
+
+def _weighed(survey: Survey) -> dict[str, str]:
+    return {} if survey.weight is None else {"weight": survey.weight}
+
+
+def _values(file: ReleasedFile, factors: Sequence[Factor], columns: Sequence[str]) -> dict[str, Floats]:
+    """The numbers that the categories of randomised columns stand for."""
+    found = {}
+    for column in columns:
+        factor = next(factor for factor in factors if column in factor.columns)
+        found[column] = code_numbers(column, factor.labels(column), decimal_comma=file.microdata.decimal_comma)
+        if np.isnan(found[column]).any():
+            problem = "was randomised with the missing code as one of its categories, which is no number"
+            raise InputError(f"column {column!r}", problem, "name it as a categorical column")
+    return found
 
 
 def _variables(file: ReleasedFile, columns: Iterable[str]) -> dict[tuple[str, ...], Randomised | None]:
     """The columns by what was randomised as one, in the order in which they are named."""
     found: dict[tuple[str, ...], Randomised | None] = {}
     for column in columns:
-        file.microdata.check_column(column, "the model")
-        variable = file.document.variable_of(column)
-        if variable is not None and not variable.matrices:
-            problem = "its matrices are not public, so that nothing unbiased can be said of it"
-            raise InputError(f"PRAM document, {variable.name}", problem, "ask the owner of the file for this model")
+        variable = variable_of(file, column, "the model")
         found[(column,) if variable is None else variable.columns] = variable
     return found
 
@@ -224,55 +243,6 @@ def _full(name: str, full: NDArray[np.bool_], what: str, on_missing: str) -> NDA
     if lost and on_missing == "error":
         raise InputError(f"column {name!r}", f"{lost} records have no {what}", "leave them out: on_missing='drop'")
     return full
-
-
-def _weight(column: str, weight: Floats, keep: NDArray[np.bool_]) -> Floats:
-    bad = int((~(weight >= 0) | np.isinf(weight))[keep].sum())
-    if bad or not weight[keep].sum() > 0:
-        problem = f"{bad} records have no weight of at least 0" if bad else "all weights are 0"
-        raise InputError(f"column {column!r}", problem, "give each record a weight of 0 or more")
-    return weight
-
-
-def _clusters(groups: Sequence[Integers], names: Sequence[str | None]) -> Integers | None:
-    """The coarsest of the groups, of which the others must be parts."""
-    if not groups:
-        return None
-    numbered = [np.unique(codes, return_inverse=True)[1].astype(np.int64) for codes in groups]
-    most = [int(codes.max()) + 1 for codes in numbered]
-    coarsest = int(np.argmin(most))
-    for other, codes in enumerate(numbered):
-        pairs = len(np.unique(codes * most[coarsest] + numbered[coarsest]))
-        if pairs > most[other]:
-            problem = f"groups of records that depend on each other are cut by those of {names[coarsest]!r}"
-            raise InputError(f"column {names[other]!r}", problem, "name clusters that hold whole households")
-    return numbered[coarsest]
-
-
-def _designed(cluster: Integers | None, strata: NDArray[np.int32]) -> tuple[Integers, Integers]:
-    """Clusters that end with their stratum (records, where there are none), and the stratum of each."""
-    own = np.arange(len(strata)) if cluster is None else cluster
-    pairs, unit = np.unique(own * (int(strata.max()) + 1) + strata, return_inverse=True)
-    design = pairs % (int(strata.max()) + 1)
-    sizes = np.bincount(design)
-    single = int((sizes == 1).sum())
-    if single:
-        problem = f"{single} of {int((sizes > 0).sum())} strata of the design have a single cluster, which tells no variance"
-        raise InputError("design_strata", problem, "put small strata together")
-    return unit.astype(np.int64), design.astype(np.int64)
-
-
-def between(sums: Floats, design: Integers | None) -> Floats:
-    """The sum of products of clusters' scores (clusters, p), around the mean of their stratum where there are strata.
-
-    With n clusters a stratum the products are multiplied by n/(n − 1).
-    """
-    if design is None:
-        return np.asarray(sums.T @ sums, float)
-    sizes = np.bincount(design)
-    used = sizes[design]
-    means = np.stack([np.bincount(design, weights=column) for column in sums.T], axis=1)[design] / used[:, None]
-    return np.asarray(((sums - means) * (used / (used - 1))[:, None]).T @ (sums - means), float)
 
 
 def grouped(codes: Sequence[Integers], records: int) -> tuple[Integers, Integers]:
@@ -308,7 +278,9 @@ class Weighed:
         pattern, weight = pattern[order], observed.weights[order]
         clusters = None
         if observed.cluster is not None:
-            clusters = sparse.csr_array((weight, (observed.cluster[order], pattern)))
+            rows = observed.cluster[order]
+            shape = (observed.clusters, int(pattern.max(initial=-1)) + 1)
+            clusters = sparse.csr_array((weight, (rows, pattern)), shape=shape)
         count, squares = (np.bincount(pattern, power).astype(float) for power in (weight, weight**2))
         return cls(count=count, squares=squares, clusters=clusters, design=observed.design)
 
@@ -317,3 +289,8 @@ class Weighed:
         if self.clusters is None:
             return np.asarray((scores * self.squares[:, None]).T @ scores, float)
         return between(self.clusters @ scores, self.design)
+
+
+def between(sums: Floats, design: Integers | None) -> Floats:
+    """The sum of products of clusters' scores (clusters, p), around the mean of their stratum where there are strata."""
+    return np.asarray(sums.T @ sums, float) if design is None else designed(sums, sums, design)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.inference.counts import columns_of, layout_notes, variance_source
+from discreet.inference.counts import table_notes, variance_source
 from discreet.inference.estimates import Estimates, normal_estimates
 from discreet.inference.moments import Moments
-from discreet.inference.tally import Survey, Tally, tally
+from discreet.inference.survey import Survey, columns_of
+from discreet.inference.tally import Tally, tally
 from discreet.model.contributions import Floats, Integers
 from discreet.model.released import ReleasedFile
 
@@ -19,27 +20,31 @@ __all__ = ["estimate_means", "estimate_proportions", "estimate_ratios", "estimat
 def estimate_totals(
     file: ReleasedFile,
     column: str,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     *,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     on_value: str | None = None,
     level: float = 0.95,
 ) -> Estimates:
-    """The total of a column of numbers, which was not randomised, in each combination of true codes of ``by``, without bias.
+    """The total of a column of numbers in each combination of true codes of ``by``, without bias.
 
     ``Â = Σ_i g_i·d*_i``, g weight × value and d* the pseudo-indicators of a record: the product over the variables of the
     row of the inverse matrix that belongs to its released code.  Variance and its kind are as in
     :func:`~discreet.inference.counts.estimate_counts`, ``V̂ = P⁻ᵀ diag(S) P⁻¹ − diag(P⁻ᵀ S)`` with S the sums of g².
     ``on_value``: records without a value are an "error", left out ("drop") or taken as 0 ("zero").
 
-    Errors: InputError for columns that are not there, hold no numbers or were randomised, missing values that no policy was
-    declared for, and matrices that are singular or not public.
+    A column that was randomised, and whose codes are numbers f(k), such as a number of children, is added up by its true
+    codes: ``Â = Σ_k f(k) T̂_k`` in each domain, so that g_i is the weight and d*_i has the factor ``Σ_k f(k)·q_xk`` of this
+    column, q the inverse matrix; in the last term of V̂ stands f².
+
+    Errors: InputError for columns that are not there or hold no numbers, a randomised column that is added up and in ``by`` as
+    well, missing values that no policy was declared for, and matrices that are singular or not public.
 
     Source: as for counts; the extension to totals follows from the pseudo-indicators being unbiased record by record.
     """
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
+    by, survey = columns_of(by), Survey.of(file, weight, cluster, design_strata)
     sums = tally(file, by, survey, (column,), on_value=on_value)
     moments = Moments(sums)
     return normal_estimates(
@@ -59,11 +64,11 @@ def estimate_totals(
 def estimate_means(
     file: ReleasedFile,
     column: str,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     *,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     on_value: str | None = None,
     level: float = 0.95,
 ) -> Estimates:
@@ -72,7 +77,7 @@ def estimate_means(
     The variance is that of the linearised ratio, see :func:`estimate_ratios`; where an estimated count is 0 or below, the mean
     and its variance are NaN.  Biased of the order 1/n, as every ratio.  Errors as for :func:`estimate_totals`.
     """
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
+    by, survey = columns_of(by), Survey.of(file, weight, cluster, design_strata)
     sums = tally(file, by, survey, (column,), on_value=on_value)
     return _ratios(sums, (1, 0), f"means of {column}{_weighted(weight)}", by, (column,), level)
 
@@ -81,20 +86,20 @@ def estimate_ratios(
     file: ReleasedFile,
     numerator: str,
     denominator: str,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     *,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     on_value: str | None = None,
     level: float = 0.95,
 ) -> Estimates:
-    """The ratio of the totals of two columns in each combination of true codes, neither of them randomised.
+    """The ratio of the totals of two columns in each combination of true codes.
 
     ``V̂(R̂) = (V̂(Ŷ) − 2·R̂·V̂(Ŷ, X̂) + R̂²·V̂(X̂)) / X̂²`` with the joint variances of both totals; NaN where the estimated
     denominator is 0 or below.  Errors as for :func:`estimate_totals`.
     """
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
+    by, survey = columns_of(by), Survey.of(file, weight, cluster, design_strata)
     sums = tally(file, by, survey, (numerator, denominator), on_value=on_value)
     what = f"ratios of {numerator} to {denominator}{_weighted(weight)}"
     return _ratios(sums, (1, 2), what, by, (numerator, denominator), level)
@@ -102,12 +107,12 @@ def estimate_ratios(
 
 def estimate_proportions(
     file: ReleasedFile,
-    of: Sequence[str],
-    within: Sequence[str] = (),
+    of: str | Sequence[str],
+    within: str | Sequence[str] = (),
     *,
     weight: str | None = None,
     cluster: str | None = None,
-    design_strata: Sequence[str] = (),
+    design_strata: str | Sequence[str] = (),
     level: float = 0.95,
 ) -> Estimates:
     """The share of each combination of true codes of ``of`` in its domain, a combination of those of ``within``.
@@ -118,8 +123,7 @@ def estimate_proportions(
     """
     shares = columns_of(of)
     by = (*columns_of(within), *shares)
-    survey = Survey(weight=weight, cluster=cluster, strata=columns_of(design_strata))
-    sums = tally(file, by, survey)
+    sums = tally(file, by, Survey.of(file, weight, cluster, design_strata))
     moments = Moments(sums, frozenset(shares))
     counts, domains = moments.total(0), _above(moments.total(0, "domain"))
     ratio = counts / domains
@@ -150,7 +154,7 @@ def estimate_proportions(
         naive=moments.naive(0) / _above(moments.naive(0, "domain")),
         level=level,
         source=variance_source(sums),
-        notes=layout_notes(sums.layout, by, plain=weight is None),
+        notes=table_notes(sums, by, plain=weight is None),
         joint=joint,
     )
 
@@ -194,9 +198,9 @@ def _weighted(weight: str | None) -> str:
 
 
 def _notes(sums: Tally, by: Sequence[str], columns: Sequence[str]) -> list[str]:
-    notes = []
+    notes = list(sums.notes)
     if sums.left_out:
-        notes.append(f"{sums.left_out} records without a value of {' or '.join(columns)} were left out.")
-    invariant = [variable.name for variable in dict.fromkeys(sums.layout.variables) if variable.invariant]
+        notes.append(f"{sums.left_out} records without a value of {' or '.join(dict.fromkeys(columns))} were left out.")
+    invariant = [variable.name for variable in sums.variables if variable.invariant]
     what = f"not for sums of {columns[0]}: the naive values are biased."
     return notes + [f"{name} is invariant for counts, {what}" for name in invariant]
