@@ -89,9 +89,11 @@ def write_pram(
     chosen = _chosen(file, columns)
     with gathered(Path(folder), stale=[path.stem + PRIVATE]) as private:
         _write_records(file, chosen, private / name)
-        _write_document(document, file.microdata, private / (path.stem + DOCUMENT), matrices=public)
-        if not public:
-            _write_document(document, file.microdata, private / (path.stem + PRIVATE), matrices=True)
+        weight = file.microdata.roles.weight
+        told = {"weight": weight if weight in chosen else None}
+        for ending, matrices in ((DOCUMENT, public), *([] if public else [(PRIVATE, True)])):
+            content = content_of(document, file.microdata, matrices=matrices, **told)
+            (private / (path.stem + ending)).write_text(text_of(content) + "\n", encoding="utf-8")
     return document
 
 
@@ -113,6 +115,7 @@ def read_pram(document: str | os.PathLike[str], records: Any = None) -> Released
         records,
         missing=Missing(codes=tuple(content["missing_codes"])),
         decimal="," if content["decimal_comma"] else ".",
+        weight=content["weight"],
     )
     return ReleasedFile(microdata=microdata, document=found)
 
@@ -202,7 +205,3 @@ def _csv_text(microdata: Microdata, column: str) -> str:
     if microdata.types[column] in ("DOUBLE", "FLOAT"):
         return f"NULLIF({code_text(microdata, column)}, 'nan')"
     return column_name(column)
-
-
-def _write_document(document: PramDocument, microdata: Microdata, path: Path, *, matrices: bool) -> None:
-    path.write_text(text_of(content_of(document, microdata, matrices=matrices)) + "\n", encoding="utf-8")

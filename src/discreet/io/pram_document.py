@@ -27,8 +27,11 @@ def schema() -> Any:
     return json.loads(files("discreet.io").joinpath(SCHEMA).read_text(encoding="utf-8"))
 
 
-def content_of(document: PramDocument, microdata: Microdata, *, matrices: bool) -> dict[str, Any]:
-    """What the JSON file holds; without ``matrices`` neither them nor ε, which would tell some of them."""
+def content_of(document: PramDocument, microdata: Microdata, *, matrices: bool, weight: str | None = None) -> dict[str, Any]:
+    """What the JSON file holds; without ``matrices`` neither them nor ε, which would tell some of them.
+
+    ``weight`` is the released column with the weights of the sample.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -37,6 +40,7 @@ def content_of(document: PramDocument, microdata: Microdata, *, matrices: bool) 
         "records": document.records,
         "missing_codes": list(microdata.missing.codes),
         "decimal_comma": microdata.decimal_comma,
+        "weight": weight,
         "independent": True,
         "public": document.public,
         **_epsilon(document.epsilon, matrices),
