@@ -78,18 +78,18 @@ def test_compound_categories_go_by_their_label() -> None:
 
 
 def test_singular_matrices_are_refused_with_their_condition() -> None:
-    with pytest.raises(InputError, match=r"(?s)type-1: the matrix has the condition number infinite.*larger keep"):
+    with pytest.raises(InputError, match=r"(?s)type-1: the matrix is singular.*larger keep"):
         TypeOne(keep=0.25).matrix(four())
-    with pytest.raises(InputError, match="cyclic: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"cyclic: the matrix (is singular|has the condition number)"):
         CyclicTypeOne(keep=0.5).matrix(four())
     assert CyclicTypeOne(keep=0.5).matrix(Occurrence.of(["a", "b", "c"], [1, 1, 1])).condition < 10
-    with pytest.raises(InputError, match="invariant-cyclic: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"invariant-cyclic: the matrix (is singular|has the condition number)"):
         InvariantCyclic(share=0.5).matrix(Occurrence.of(["a", "b"], [7, 7]))
-    with pytest.raises(InputError, match="k-ary: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"k-ary: the matrix (is singular|has the condition number)"):
         KAry(epsilon=1e-12).matrix(four())
-    with pytest.raises(InputError, match="rank-one: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"rank-one: the matrix (is singular|has the condition number)"):
         RankOne(share=1e-12).matrix(four())
-    with pytest.raises(InputError, match="mixture: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"mixture: the matrix (is singular|has the condition number)"):
         Mixture(start=CyclicTypeOne(keep=0), share=0.5).matrix(four())
 
 
@@ -190,14 +190,14 @@ def test_tables_and_lists_say_the_same() -> None:
     ("settings", "said"),
     [
         ({"rows": {"a": {"a": 0.9, "c": 0.1}}}, "releases 'a' as 'c', which has no row"),
-        ({"rows": {"a": {"a": 0.9}}}, "do not add up to 1"),
+        ({"rows": {"a": {"a": 0.9}}}, "'a' does not add up to 1"),
         ({"rows": {"a": 0.9}}, "hold no table for 'a'"),
         ({"rows": {"a": {"a": "all"}}}, "hold no probability for 'a' as 'a'"),
         ({"rows": {"a": {"a": 1}}, "categories": ("a",)}, "told by the tables"),
         ({"rows": ((1.0,),)}, "are missing"),
         ({"rows": ((1.0,),), "categories": ("a", "b")}, "are not 2 lists of 2 numbers"),
         ({"rows": ((1.0, 0.0), (1.0,)), "categories": ("a", "b")}, "are not 2 lists of 2 numbers"),
-        ({"rows": ((0.9, 0.2), (0.0, 1.0)), "categories": ("a", "b")}, "row 'a' and 0 others do not add up to 1"),
+        ({"rows": ((0.9, 0.2), (0.0, 1.0)), "categories": ("a", "b")}, "row 'a' does not add up to 1"),
         ({"rows": ((1.0, 0.0), (0.0, 1.0)), "categories": ("a", "a")}, "names the category 'a' twice"),
     ],
 )
@@ -225,7 +225,7 @@ def test_an_own_matrix_may_be_singular_and_says_whether_it_is_invariant() -> Non
     assert claimed.matrix(Occurrence.of(["a", "b"], [3, 1])).gap([3, 1]) < 1e-12
     with pytest.raises(InputError, match="does not leave the counts as they are"):
         claimed.matrix(Occurrence.of(["a", "b"], [2, 1]))
-    with pytest.raises(InputError, match="two-stage: the matrix has the condition number"):
+    with pytest.raises(InputError, match=r"two-stage: the matrix (is singular|has the condition number)"):
         TwoStage(start=half).matrix(Occurrence.of(["a", "b"], [2, 1]))
 
 

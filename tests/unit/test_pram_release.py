@@ -495,7 +495,7 @@ def other_format(content: Any) -> None:
 @pytest.mark.parametrize(
     ("damage", "trouble"),
     [
-        (broken_row, "released.pram.json, sex: row '1' and 0 others do not add up to 1"),
+        (broken_row, "released.pram.json, sex: row '1' does not add up to 1"),
         (another_category, "categories that its matrix does not know: '2'"),
         (another_count, "released counts of 'sex' are not those"),
         (stratum_gone, "no matrix for the stratum 'S'"),

@@ -56,7 +56,8 @@ class TransitionMatrix:
         off = np.abs(sums - 1) > TOLERANCE
         if off.any():
             row = _label(self.categories[int(np.flatnonzero(off)[0])])
-            problem = f"row {row!r} and {int(off.sum()) - 1} others do not add up to 1"
+            others = int(off.sum()) - 1
+            problem = f"row {row!r} and {others} more do not add up to 1" if others else f"row {row!r} does not add up to 1"
             raise InputError(where, problem, "rows are true categories and columns released ones; each row must add up to 1")
         matrix = np.clip(matrix, 0.0, 1.0)
         sums = matrix.sum(axis=1, keepdims=True)

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import InputError, ParameterError
 from discreet.microdata.risk.population import population_weights, summed, unrandomised
 from discreet.microdata.risk.pram_warnings import pram_warnings
+from discreet.microdata.risk.telling_columns import telling_columns
 from discreet.microdata.risk.variable import StratumRisk, VariableRisk
 from discreet.model.contributions import Floats
 from discreet.model.encoded import Coded
@@ -104,7 +105,7 @@ def pram_risk(file: PramFile, *, rare: int = 10, most: float = 1.0) -> PramRisk:
     risk = PramRisk(
         variables=tuple(variables), records=n, unchanged=unchanged, weighted=weight is not None, rare=rare, most=most
     )
-    return dataclasses.replace(risk, warnings=pram_warnings(risk.variables, rare=rare, most=most))
+    return dataclasses.replace(risk, warnings=pram_warnings(risk.variables, telling_columns(file), rare=rare, most=most))
 
 
 def _household(variable: Randomised) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import some
+from discreet.microdata.risk.telling_columns import TellingColumn
 from discreet.microdata.risk.variable import StratumRisk, VariableRisk
 from discreet.model.contributions import Integers
 from discreet.model.transition import ILL, TransitionMatrix
@@ -25,9 +26,16 @@ ODD = 6.0
 """How many standard deviations the number of changed records may lie from the expected one."""
 
 
-def pram_warnings(variables: Sequence[VariableRisk], *, rare: int, most: float) -> tuple[str, ...]:
+def pram_warnings(
+    variables: Sequence[VariableRisk], telling: Sequence[TellingColumn], *, rare: int, most: float
+) -> tuple[str, ...]:
     """Everything that speaks against a release, a sentence or two each; of a category nothing but its name is told."""
     found = [text for each in variables for text in _of_variable(each, rare, most)]
+    found += [
+        f"{one.variable}: the column {one.column!r}, which stays as it is, tells it: {one.seen:.0%} of the records are guessed "
+        f"right by it, {one.blind:.0%} without it. Leave it out, randomise both as one variable, or make it coarser."
+        for one in telling
+    ]
     names = [each.variable.name for each in variables if math.isinf(each.epsilon)]
     if names and len(variables) > 1:
         found.append(f"All variables together have an infinite epsilon, because of {some(names)}.")

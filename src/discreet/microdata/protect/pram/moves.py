@@ -99,8 +99,9 @@ def invertible(name: str, made: TransitionMatrix, fix: str) -> TransitionMatrix:
     Errors: InputError with the condition number where it is singular or so close to it that estimates would be noise.
     """
     if made.condition > ILL:
-        size = "infinite" if made.condition > 1 / np.finfo(float).eps else f"{made.condition:.1e}"
-        problem = f"the matrix has the condition number {size}, so that nobody could estimate the true counts from the release"
+        singular = made.condition > 1 / np.finfo(float).eps
+        how = "is singular" if singular else f"has the condition number {made.condition:.1e}"
+        problem = f"the matrix {how}, so that nobody could estimate the true counts from the release"
         raise InputError(name, problem, fix)
     return made
 
