@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from discreet import __version__
-from discreet.engine.sql import literal, quote
-from discreet.errors import InputError, ParameterError, some
+from discreet.engine.sql import quote
+from discreet.errors import InputError, some
 from discreet.io.columns import read_text
 from discreet.io.microdata import read_microdata
 from discreet.io.pram_document import content_of, document_from, text_of
+from discreet.io.release import check_release_name, column_text, copy_records, release_columns
 from discreet.io.staging import gathered
 from discreet.model.codes import code_text
 from discreet.model.encoded import Coded, encoded
@@ -27,9 +28,6 @@ from discreet.model.released import ReleasedFile, released_counts
 __all__ = ["DOCUMENT", "PRIVATE", "document_of", "read_pram", "write_pram"]
 
 DOCUMENT, PRIVATE = ".pram.json", ".pram-private.json"
-FORMATS = {".csv": "csv", ".parquet": "parquet"}
-SHOWN_ROLES = ("weight",)
-"""Roles whose columns are released unless others are asked for; the others name units or are of no use outside."""
 
 
 def document_of(file: PramFile, *, name: str, public: bool = True) -> PramDocument:
@@ -72,17 +70,15 @@ def write_pram(
     An invariant matrix tells whoever has it the true counts that it leaves as they are: as a rule no others have PᵀT = T.
     So it can be public only with ``counts_known``, by which the owner says that these counts, by stratum, are public as well.
 
-    What it does not do: look at the columns that were left as they are, which may tell the true codes; and know of another
-    release of the same records, which with other matrices tells more than one alone.
+    What it does not do: look at the columns that were left as they are, which may tell the true codes, as
+    :func:`discreet.pram_risk` does; and know of another release of the same records, which with other matrices tells more than
+    one alone.
 
     Errors: InputError where nothing is randomised, where columns are not there or those are left out that the document needs,
     and where the file would have the name of its source; ParameterError for another kind of file.
     """
     path = Path(name)
-    if path.suffix.lower() not in FORMATS or path.name != name:
-        raise ParameterError("name", f"{name!r} is no name of a csv or parquet file", "end it in .csv or .parquet")
-    if name.casefold() == file.microdata.name.casefold():
-        raise InputError(name, "is the name of the source as well", "give the released file another name")
+    check_release_name(file.microdata, name)
     document = document_of(file, name=name, public=public)
     if public and not counts_known:
         _check_invariant(document)
@@ -137,16 +133,7 @@ def _check_invariant(document: PramDocument) -> None:
 
 def _chosen(file: PramFile, columns: Sequence[str] | None) -> list[str]:
     """The columns to release, with all that the document speaks of."""
-    microdata = file.microdata
-    roles = microdata.roles.named()
-    hidden = {*file.record, *(column for role, column in roles.items() if role not in SHOWN_ROLES)}
-    chosen = list(columns) if columns is not None else [column for column in microdata.types if column not in hidden]
-    for column in chosen:
-        microdata.check_column(column, "the release")
-    if len(set(chosen)) < len(chosen):
-        raise InputError("release", "names a column twice", "name each column once")
-    if roles.get("record_key") in chosen:
-        raise InputError("release", "holds the column of record keys, which are secret", "leave it out")
+    chosen = release_columns(file.microdata, file.shown if columns is None else columns)
     for variable in file.variables:
         needed = (*variable.columns, *variable.strata, *([variable.together] if variable.together else []))
         absent = [column for column in needed if column not in chosen]
@@ -159,17 +146,11 @@ def _chosen(file: PramFile, columns: Sequence[str] | None) -> list[str]:
 
 def _write_records(file: PramFile, chosen: Sequence[str], path: Path) -> None:
     """The records in their new order, with the released codes in the place of the true ones."""
-    microdata, engine, kind = file.microdata, file.microdata.engine, FORMATS[path.suffix.lower()]
+    microdata, engine, typed = file.microdata, file.microdata.engine, path.suffix.lower() == ".parquet"
     replaced: dict[str, str] = {}
     for v, (variable, released) in enumerate(zip(file.variables, file.released, strict=True)):
-        replaced |= _values(microdata, v, variable, released, typed=kind == "parquet")
-    own = {column: column_name(column) if kind == "parquet" else _csv_text(microdata, column) for column in chosen}
-    shown = [f"{replaced.get(column, own[column])} AS {quote(column)}" for column in chosen]
-    options = "FORMAT parquet"
-    if kind == "csv":
-        options = f"FORMAT csv, HEADER, DELIMITER {literal(';' if microdata.decimal_comma else ',')}"
-        if len(shown) == 1:  # an empty line would be no record
-            options += ", FORCE_QUOTE *"
+        replaced |= _values(microdata, v, variable, released, typed=typed)
+    shown = [f"{replaced.get(column) or column_text(microdata, column, path)} AS {quote(column)}" for column in chosen]
     order = file.hashed("PRAM order of lines", file.record)
     query = (
         f"SELECT {', '.join(shown)} FROM (SELECT records.* FROM {microdata.source}) AS records "
@@ -178,7 +159,7 @@ def _write_records(file: PramFile, chosen: Sequence[str], path: Path) -> None:
     with engine.in_order():
         engine.load("pram_codes", {f"c{v}": released.codes for v, released in enumerate(file.released)})
         try:
-            engine.run(f"COPY ({query}) TO {literal(str(path))} ({options})", where=path.name)
+            copy_records(microdata, query, path, columns=len(shown))
         finally:
             engine.run("DROP TABLE pram_codes")
 
@@ -198,10 +179,3 @@ def _values(microdata: Microdata, v: int, variable: Randomised, released: Coded,
         value = f"(SELECT LIST({value} ORDER BY code) FROM pram_value{v})[pram_codes.c{v} + 1]"
         found[column] = f"COALESCE({value}, {own})" if variable.missing == "kept" else value
     return found
-
-
-def _csv_text(microdata: Microdata, column: str) -> str:
-    """A column as its codes read: whole numbers without decimals, so that they are the same codes when they are read."""
-    if microdata.types[column] in ("DOUBLE", "FLOAT"):
-        return f"NULLIF({code_text(microdata, column)}, 'nan')"
-    return column_name(column)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from discreet.engine.duckdb import Engine
 from discreet.errors import InputError, near, some
 from discreet.method import check_params, param
 
 __all__ = ["Microdata", "Missing", "Roles"]
+
+SHOWN_ROLES = ("weight",)
+"""Roles whose columns are released unless others are asked for; the others name units or are of no use outside."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,12 @@ class Microdata:
                 f"no column {column!r} for {what}{near(column, self.types)}",
                 f"the columns are: {some(self.types, 40)}",
             )
+
+    def shown(self, record: Sequence[str]) -> tuple[str, ...]:
+        """The columns that a release of records has unless others are asked for: all but their id, the columns ``record``, and
+        those of roles other than the weight."""
+        hidden = {*record, *(column for role, column in self.roles.named().items() if role not in SHOWN_ROLES)}
+        return tuple(column for column in self.types if column not in hidden)
 
     def count(self, condition: str) -> int:
         """How many records meet a condition, which is SQL."""

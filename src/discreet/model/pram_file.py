@@ -37,6 +37,11 @@ class PramFile:
     def __repr__(self) -> str:
         return f"PramFile({self.microdata.name}: {len(self.key)} records, {len(self.variables)} randomised variables)"
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that are released unless others are asked for: all but the ids and those of roles other than weight."""
+        return self.microdata.shown(self.record)
+
     def with_variable(self, variable: Randomised, true: Coded, released: Coded) -> PramFile:
         """The same with one more randomised variable.
 
