@@ -12,7 +12,7 @@ __all__ = ["TellingColumn", "telling_columns"]
 STRONG = 0.5
 """From which strength on a column is named."""
 
-ENOUGH = 5
+ENOUGH = 10
 """How many records have a value at least before their commonest code is guessed; of fewer, many agree by chance."""
 
 MOST_VALUES = 10_000
