@@ -100,8 +100,9 @@ for variable in file.variables:
 # ## What risk is left
 #
 # The expectation ratio of each rare category, how much was really changed, and what to be warned of.  All this is confidential.
-# The warnings find what no target named: in the oldest group there is one occupation only, and some categories are rare in
-# their age group though common elsewhere.  Whoever must not be found there needs a `ratio`, or coarser age groups.
+# The warnings find what no target named: in the oldest group there is one occupation only, which the age gives away, and some
+# categories are rare in their age group though common elsewhere.  Whoever must not be found there needs a `ratio`, or coarser
+# age groups.
 
 # %%
 risk = pram_risk(file)

@@ -497,3 +497,18 @@ def test_a_column_that_is_not_there_is_named_with_its_variable() -> None:
     ):
         with pytest.raises(InputError, match="no column 'sexx' for PRAM of sex"):
             Pram(design=TypeOne(keep=0.8), **asked).apply(begun)
+
+
+def test_a_secret_that_is_only_text_is_refused_and_not_told() -> None:
+    with pytest.raises(ParameterError, match="is no Secret") as caught:
+        start_pram(read_microdata(records(10), unit="id"), "my-plain-text-secret-0123456789")  # type: ignore[arg-type]
+    assert "plain-text" not in str(caught.value)
+
+
+def test_a_column_randomised_twice_is_told_with_the_compound_it_is_in() -> None:
+    file = Pram(columns=("sex",), design=SPREAD).apply(started(records(100)))
+    with pytest.raises(InputError) as caught:
+        Pram(columns=("sex",), design=SPREAD).apply(file)
+    assert caught.value.problem == "column 'sex' is randomised twice"
+    with pytest.raises(InputError, match="column 'sex' is randomised twice, also in 'sex × job'"):
+        Pram(columns=("sex", "job"), design=SPREAD).apply(file)

@@ -565,6 +565,17 @@ def test_public_matrices_that_tell_counts_are_refused_however_they_were_made(tmp
     assert write_pram(file, tmp_path, counts_known=True).public
 
 
+def test_an_own_matrix_that_tells_the_counts_of_the_population_is_refused(tmp_path: Path) -> None:
+    """The matrix leaves weights of 1 to 3 as they are, and not the equal numbers of records."""
+    frame = pd.DataFrame({"id": range(400), "code": ["a"] * 200 + ["b"] * 200, "w": [1.0] * 200 + [3.0] * 200})
+    begun = start_pram(read_microdata(frame, unit="id", weight="w"), SECRET)
+    own = OwnMatrix.of(["a", "b"], [[0.7, 0.3], [0.1, 0.9]])
+    write_pram(Pram(columns=("code",), design=own).apply(begun), tmp_path)
+    with pytest.raises(InputError, match="tell the true counts") as caught:
+        write_pram(Pram(columns=("code",), design=own, counts="population").apply(begun), tmp_path)
+    assert "invariant = true in the design of an own matrix" in caught.value.fix
+
+
 def test_the_document_names_the_weight_and_estimates_without_it_say_so(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": range(60), "sex": ["f", "m", "m"] * 20, "w": [1.5, 2.0] * 30})
     file = Pram(columns=("sex",), design=TypeOne(keep=0.9)).apply(

@@ -117,6 +117,16 @@ def test_spread_is_a_floor_of_each_move() -> None:
     np.testing.assert_allclose(moved[~np.eye(4, dtype=bool)], 0.2 / 3)
 
 
+def test_categories_that_would_have_to_give_way_alike_are_told_together() -> None:
+    with pytest.raises(ParameterError) as caught:
+        Target(most=0.5, least=0.9).matrix(occurrence([10] * 7))
+    alike = "categories 'a', 'b', 'c', 'd', 'e' and 2 more each would have to stay with probability at least 0.9"
+    assert caught.value.problem == f"no invariant matrix meets these targets: {alike} (asked: at most 0.5)"
+    assert len(caught.value.details) == 7
+    with pytest.raises(ParameterError, match=r"together, category 'a' would .*; category 'b' would"):
+        Target(most={"a": 0.5, "b": 0.4}, least=0.9).matrix(occurrence(FOUR))
+
+
 def test_odds_hold_whatever_is_released() -> None:
     held, population = occurrence((9, 8, 7)), {"a": 2.0, "b": 300.0, "c": 500.0}
     design = Target(odds={"a": 0.05}, population=population, least=0.6, invariant=False)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.errors import InputError
 from discreet.io.microdata import read_microdata
 from discreet.microdata.protect.pram.apply import Pram, start_pram
 from discreet.microdata.protect.pram.full import TypeOne
@@ -51,7 +52,8 @@ def test_shares_are_those_counted_by_hand() -> None:
 
 def test_columns_that_tell_little_or_by_chance_alone_are_no_reason_to_warn() -> None:
     few = [f"v{i // 4}" for i in range(N)]  # four records a value: the larger part of them agrees by chance
-    weak = np.where(np.random.default_rng(5).random(N) < 0.3, sexes(), "?")
+    chance = np.random.default_rng(5)
+    weak = np.where(chance.random(N) < 0.3, sexes(), chance.choice(["f", "m"], N))
     assert telling_columns(file(few=few, weak=weak, one="same", each=[f"x{i}" for i in range(N)])) == ()
 
 
@@ -62,3 +64,97 @@ def test_other_randomised_columns_and_ids_are_not_looked_at() -> None:
 
 def test_a_variable_of_one_code_has_nothing_to_tell() -> None:
     assert telling_columns(file("flat", flat="a", label=sexes())) == ()
+
+
+# -------------------------------------------------------------------- categories that are given away
+
+
+def rare_codes() -> np.ndarray:
+    chance = np.random.default_rng(8)
+    return np.where(np.arange(N) < 12, "hiv", chance.choice(["none", "flu"], N, p=[0.9, 0.1]))
+
+
+def warned(begun: PramFile, columns: list[str] | None = None) -> str:
+    return " ".join(text for text in pram_risk(begun, columns=columns).warnings if "stays as it is" in text)
+
+
+def test_a_rare_category_given_away_is_told_though_few_records_have_it() -> None:
+    health, chance = rare_codes(), np.random.default_rng(9)
+    medicine = np.where(health == "hiv", "art", chance.choice(["p", "q", "r"], N))
+    begun = file("health", health=health, medicine=medicine)
+    (one,) = telling_columns(begun)
+    assert one.strength < 0.1
+    assert dict(one.given) == {("hiv",): 1.0}
+    assert "column 'medicine', which stays as it is, gives some categories away: hiv (100% of its records). Leave it" in warned(
+        begun
+    )
+
+
+def test_the_part_of_a_category_that_is_given_away_is_that_counted_by_hand() -> None:
+    sex = sexes()
+    maiden = np.where((sex == "f") & (np.arange(N) % 3 == 0), "yes", "no")
+    (one,) = telling_columns(file(maiden=maiden))
+    assert one.given == {("f",): pytest.approx(np.mean(maiden[sex == "f"] == "yes"))}
+    some_men = maiden.copy()
+    some_men[np.flatnonzero(sex == "m")[:100]] = "yes"  # a sixth of those with "yes": it gives nobody away for sure
+    assert telling_columns(file(maiden=some_men)) == ()
+
+
+def test_few_records_that_agree_by_chance_give_nothing_away() -> None:
+    health = rare_codes()
+    few = np.array([f"v{i // 6}" for i in np.random.default_rng(3).permutation(N)])  # most values have "none" alone
+    assert telling_columns(file("health", health=health, few=few)) == ()
+    both = np.where(health == "hiv", np.where(np.arange(N) < 2, "x", "y"), "z")  # two records are too few to tell, ten are not
+    (one,) = telling_columns(file("health", health=health, both=both))
+    assert one.given == {("hiv",): pytest.approx(10 / 12)}
+
+
+def test_a_compound_variable_is_told_by_the_codes_of_all_its_columns() -> None:
+    health = rare_codes()
+    frame = pd.DataFrame({"id": range(N), "sex": sexes(), "health": health, "hint": np.where(health == "hiv", sexes(), "-")})
+    begun = start_pram(read_microdata(frame, unit="id"), Secret("a secret that is long enough"))
+    begun = Pram(columns=("sex", "health"), design=TypeOne(keep=0.8)).apply(begun)
+    assert "f / hiv (100% of its records)" in warned(begun)
+
+
+def test_records_whose_empty_codes_stay_empty_have_nothing_to_tell() -> None:
+    child = np.arange(N) % 5 < 2
+    job = np.where(child, "", np.random.default_rng(2).choice(["a", "b", "c"], N))
+    kept = file("job", job=job, child=child.astype(int))
+    assert telling_columns(kept) == ()
+    begun = Pram(columns=("job",), design=TypeOne(keep=0.8), missing="category").apply(
+        start_pram(kept.microdata, Secret("a secret that is long enough"))
+    )
+    (one,) = telling_columns(begun)
+    assert (one.column, dict(one.given)) == ("child", {("",): 1.0})
+    assert "(empty) (100% of its records)" in warned(begun)
+
+
+def test_only_columns_that_are_released_are_looked_at() -> None:
+    label = np.where(sexes() == "f", "woman", "man")
+    begun = file(label=label)
+    assert "'label'" in warned(begun)
+    assert warned(begun, ["sex", "age"]) == ""
+    with pytest.raises(InputError, match="no column 'lable' for the release"):
+        pram_risk(begun, columns=["lable"])
+
+
+def test_a_stratum_that_tells_is_mended_in_another_way() -> None:
+    area = np.where(sexes() == "f", np.where(np.arange(N) % 4 == 0, "w", "x"), np.where(np.arange(N) % 4 == 0, "x", "y"))
+    begun = start_pram(
+        read_microdata(pd.DataFrame({"id": range(N), "sex": sexes(), "area": area}), unit="id"),
+        Secret("a secret that is long enough"),
+    )
+    text = warned(Pram(columns=("sex",), within=("area",), design=TypeOne(keep=0.8)).apply(begun))
+    assert text.endswith("Make it coarser, or take other strata.")
+
+
+def test_order_of_records_does_not_change_what_is_told() -> None:
+    frame = pd.DataFrame(
+        {"id": range(N), "sex": sexes(), "x": np.where(sexes() == "f", "w", np.where(np.arange(N) % 3, "u", "w"))}
+    )
+    told = []
+    for one in (frame, frame.sample(frac=1, random_state=3)):
+        begun = start_pram(read_microdata(one, unit="id"), Secret("a secret that is long enough"))
+        told.append(telling_columns(Pram(columns=("sex",), design=TypeOne(keep=0.8)).apply(begun)))
+    assert told[0] == told[1] != ()

@@ -125,6 +125,8 @@ def _check_invariant(document: PramDocument) -> None:
         strata = f" by {some(one.strata)}" if one.strata else ""
         problem = f"its matrices tell the {kind} of the categories{strata} to whoever has them"
         fix = "keep the matrices back: public = False; or say counts_known = True, where these counts are public anyway"
+        if not one.invariant:
+            fix += "; a plan then also says invariant = true in the design of an own matrix"
         raise InputError(f"PRAM of {one.name}", problem, fix)
 
 

@@ -118,7 +118,8 @@ def _texts(microdata: Microdata, secret: Secret, purpose: str, columns: Sequence
         microdata.check_column(column, "an id")
         absent = f"COALESCE({code_text(microdata, column)}, '') IN ('', 'nan')"
         if missing := microdata.count(f"{column_name(column)} IS NULL" if _is_whole(microdata, column) else absent):
-            raise InputError(f"column {column!r}", f"{missing} records have no id there", "give each record one")
+            problem = "1 record has no id there" if missing == 1 else f"{missing} records have no id there"
+            raise InputError(f"column {column!r}", problem, "give each record one")
     secret.load(microdata, purpose)
     texts = [code_text(microdata, column) for column in columns]
     if len(columns) > 1:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
-from discreet.errors import InputError
+from discreet.errors import InputError, some
 from discreet.model.transition import TransitionMatrix
 
 __all__ = ["PramDocument", "Randomised", "Stratum"]
@@ -82,7 +82,8 @@ class PramDocument:
         for variable in self.variables:
             for column in variable.columns:
                 if column in taken:
-                    problem = f"column {column!r} was randomised twice, by {taken[column]} and {variable.name}"
+                    others = {taken[column], variable.name} - {column}
+                    problem = f"column {column!r} is randomised twice" + (f", also in {some(sorted(others))}" if others else "")
                     fix = "randomise a column once; two matrices of which one undoes the other would give the true counts away"
                     raise InputError("PRAM document", problem, fix)
                 taken[column] = variable.name

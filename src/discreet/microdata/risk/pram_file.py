@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,17 +73,19 @@ class PramRisk:
         return out
 
 
-def pram_risk(file: PramFile, *, rare: int = 10, most: float = 1.0) -> PramRisk:
+def pram_risk(file: PramFile, *, columns: Sequence[str] | None = None, rare: int = 10, most: float = 1.0) -> PramRisk:
     """The risk of every randomised variable of a file: by stratum and category, and in warnings.
 
-    ``rare``: a category of a stratum with at most so many records is rare; ``most`` the expectation ratio above which a rare
-    category brings a warning.  Where a column has the role of weight, posterior probabilities are those for the population.
+    ``columns``: those that will be released, by default the same as those of :func:`discreet.write_pram`; among them it looks
+    for some that give a randomised variable away.  ``rare``: a category of a stratum with at most so many records is rare;
+    ``most`` the expectation ratio above which a rare category brings a warning.  Where a column has the role of weight,
+    posterior probabilities are those for the population.
 
     It takes an intruder who knows nothing else of a record; for one who knows a key see
     :func:`discreet.microdata.risk.named.named_records`.
 
-    Errors: InputError where records have no weight, or a category or stratum without a matrix; ParameterError for ``rare``
-    or ``most`` below 0.
+    Errors: InputError where a column is not there, where records have no weight, or a category or stratum without a matrix;
+    ParameterError for ``rare`` or ``most`` below 0.
     """
     if rare < 0 or not most >= 0:
         raise ParameterError("risk of PRAM", "rare and most cannot be below 0", "give 0 to be warned of no rare category")
@@ -105,7 +107,8 @@ def pram_risk(file: PramFile, *, rare: int = 10, most: float = 1.0) -> PramRisk:
     risk = PramRisk(
         variables=tuple(variables), records=n, unchanged=unchanged, weighted=weight is not None, rare=rare, most=most
     )
-    return dataclasses.replace(risk, warnings=pram_warnings(risk.variables, telling_columns(file), rare=rare, most=most))
+    telling = telling_columns(file, columns)
+    return dataclasses.replace(risk, warnings=pram_warnings(risk.variables, telling, rare=rare, most=most))
 
 
 def _household(variable: Randomised) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import some
-from discreet.microdata.risk.telling_columns import TellingColumn
+from discreet.microdata.risk.telling_columns import STRONG, TellingColumn
 from discreet.microdata.risk.variable import StratumRisk, VariableRisk
 from discreet.model.contributions import Integers
 from discreet.model.transition import ILL, TransitionMatrix
@@ -22,6 +22,9 @@ __all__ = ["ILL_CONDITIONED", "pram_warnings"]
 ILL_CONDITIONED = 100.0
 """The condition number from which estimates by the inverse matrix become very noisy."""
 
+MOST_GIVEN = 5
+"""How many categories that a column gives away are named."""
+
 ODD = 6.0
 """How many standard deviations the number of changed records may lie from the expected one."""
 
@@ -31,11 +34,7 @@ def pram_warnings(
 ) -> tuple[str, ...]:
     """Everything that speaks against a release, a sentence or two each; of a category nothing but its name is told."""
     found = [text for each in variables for text in _of_variable(each, rare, most)]
-    found += [
-        f"{one.variable}: the column {one.column!r}, which stays as it is, tells it: {one.seen:.0%} of the records are guessed "
-        f"right by it, {one.blind:.0%} without it. Leave it out, randomise both as one variable, or make it coarser."
-        for one in telling
-    ]
+    found += [_of_column(one) for one in telling]
     names = [each.variable.name for each in variables if math.isinf(each.epsilon)]
     if names and len(variables) > 1:
         found.append(f"All variables together have an infinite epsilon, because of {some(names)}.")
@@ -65,6 +64,19 @@ def _of_variable(each: VariableRisk, rare: int, most: float) -> list[str]:
             f"those released as such are so: {some(easy)}."
         )
     return found + _of_matrices(each, held)
+
+
+def _of_column(one: TellingColumn) -> str:
+    column = f"{one.variable}: the column {one.column!r}, which stays as it is, "
+    mend = "Leave it out, randomise both as one variable, or make it coarser."
+    if one.stratum:
+        mend = "Make it coarser, or take other strata."
+    if one.strength >= STRONG:
+        return f"{column}tells it: {one.seen:.0%} of the records are guessed right by it, {one.blind:.0%} without it. {mend}"
+    most = sorted(one.given.items(), key=lambda item: (-item[1], item[0]))
+    listed = [f"{' / '.join(code or '(empty)' for code in category)} ({share:.0%} of its records)" for category, share in most]
+    told = ", ".join(listed[:MOST_GIVEN]) + (f" and {len(listed) - MOST_GIVEN} more" if len(listed) > MOST_GIVEN else "")
+    return f"{column}gives some categories away: {told}. {mend}"
 
 
 def _of_matrices(each: VariableRisk, held: Sequence[StratumRisk]) -> list[str]:

@@ -36,8 +36,10 @@ def start_pram(microdata: Microdata, secret: Secret, *, record: str | Sequence[s
     of the role unit.  So the same record is always changed in the same way, whatever the order, engine or other variables.
 
     Errors: InputError where there is no id, where records miss it or share one, for rows that stand for several records, and
-    for a secret of the paper's hash, which has only a thousand values.
+    for a secret of the paper's hash, which has only a thousand values; ParameterError for a secret that is none.
     """
+    if not isinstance(secret, Secret):
+        raise ParameterError("secret", "is no Secret", "make one: Secret.from_file('secret.txt')")
     columns, key = record_code_keys(microdata, secret, "PRAM", record)
     return PramFile(microdata=microdata, key=key, record=columns, secret=secret)
 
@@ -111,7 +113,10 @@ class Pram:
             cell += stratum.codes.astype(np.int64) * len(own.categories)
         if self.together:
             self._check_households(key, cell)
-        matrices = self._matrices(own, () if stratum is None else stratum.categories, cell, held.numbers.get("weight"))
+        strata = ((),) if stratum is None else stratum.categories
+        records = np.bincount(cell, minlength=len(strata) * len(own.categories)).reshape(len(strata), len(own.categories))
+        counts = _weighted(self.name, cell, held.numbers["weight"], records) if weights else records.astype(float)
+        matrices = self._matrices(own, strata, records, counts)
         variable = Randomised(
             columns=self.columns,
             matrices=matrices,
@@ -119,7 +124,7 @@ class Pram:
             together=self.together,
             missing=self.missing,
             invariant=self.counts if self.design.invariant else "",
-            telling=tells_counts(self.design) or _left_alike(matrices, own, stratum, cell),
+            telling=tells_counts(self.design) or any(_left_alike(matrices, own, strata, n) for n in (records, counts)),
             design=design_text(self.design),
         )
         return file.with_variable(variable, own, drawn(matrices, own, stratum, key, self.columns))
@@ -150,13 +155,10 @@ class Pram:
             raise InputError(f"PRAM of {self.name}", problem, fix)
 
     def _matrices(
-        self, own: Coded, strata: tuple[Stratum, ...], cell: Integers, weight: Floats | None
+        self, own: Coded, strata: Sequence[Stratum], records: Integers, counts: Floats
     ) -> dict[Stratum, TransitionMatrix]:
-        """One matrix for each stratum in which the variable has a code; ``cell`` numbers strata by categories."""
+        """One matrix for each stratum in which the variable has a code, made for the counts of shape (strata, categories)."""
         name, size = self.name, len(own.categories)
-        strata = strata or ((),)
-        records = np.bincount(cell, minlength=len(strata) * size).reshape(len(strata), size)
-        counts = records.astype(float) if weight is None else _weighted(name, cell, weight, records)
         chosen = np.array([self.missing == "category" or any(category) for category in own.categories], bool)
         if not (records[:, chosen] > 0).any():
             raise InputError(f"PRAM of {name}", "all its codes are empty", "choose another column")
@@ -187,11 +189,8 @@ def _check_named(where: str, design: Any, categories: Sequence[tuple[str, ...]])
         _check_named(where, design.start, categories)
 
 
-def _left_alike(matrices: dict[Stratum, TransitionMatrix], own: Coded, stratum: Coded | None, cell: Integers) -> bool:
-    """Whether a matrix leaves the counts of its stratum as they are, and no others, so that it tells them."""
-    strata: tuple[Stratum, ...] = ((),) if stratum is None else stratum.categories
-    size = len(own.categories)
-    records = np.bincount(cell, minlength=len(strata) * size).reshape(len(strata), size)
+def _left_alike(matrices: dict[Stratum, TransitionMatrix], own: Coded, strata: Sequence[Stratum], records: Any) -> bool:
+    """Whether a matrix leaves these counts of its stratum as they are, and no others, so that it tells them."""
     place = {category: k for k, category in enumerate(own.categories)}
     for counts, codes in zip(records, strata, strict=True):
         if (matrix := matrices.get(codes)) is None:

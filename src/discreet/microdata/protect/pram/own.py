@@ -73,7 +73,7 @@ class OwnMatrix:
             if {len(row) for row in self.rows} != {len(self.categories)} or len(self.rows) != len(self.categories):
                 problem = f"are not {len(self.categories)} lists of {len(self.categories)} numbers, as there are categories"
                 raise ParameterError(f"{self.NAME}.rows", problem, "give one row and one column for each category")
-            return TransitionMatrix.of(self.categories, self.rows)
+            return self._checked(self.categories, self.rows)
         place = {label: k for k, label in enumerate(self.rows)}
         matrix = np.zeros((len(place), len(place)))
         for label, row in self.rows.items():
@@ -82,7 +82,15 @@ class OwnMatrix:
                     problem = f"releases {label!r} as {other!r}, which has no row{near(other, place)}"
                     raise ParameterError(f"{self.NAME}.rows", problem, "give one row for each category")
                 matrix[place[label], place[other]] = chance
-        return TransitionMatrix.of(tuple(place), matrix)
+        return self._checked(tuple(place), matrix)
+
+    def _checked(self, categories: Sequence[str], matrix: ArrayLike) -> TransitionMatrix:
+        """The matrix; what is wrong with it is told as a fault of the parameter that says so."""
+        wrong = "categories" if len(set(categories)) < len(categories) else "rows"
+        try:
+            return TransitionMatrix.of(categories, matrix)
+        except InputError as error:
+            raise InputError(f"{self.NAME}.{wrong}", error.problem, error.fix) from None
 
     def matrix(self, occurrence: Occurrence, /) -> TransitionMatrix:
         """The matrix for these categories.

@@ -50,7 +50,8 @@ class Target:
     Guards against: recognition by a category that is released as it is, as far as the targets say.
     Does not guard against: what other variables tell about the category; a matrix of the most change without a ``least``
     may be little more than new names for the categories; whoever has the matrix and knows ratios, or odds without a population,
-    that were asked for, from working the counts out.  ``epsilon`` needs all pairs of categories: 10⁴ of 100 categories.
+    that were asked for, from working the counts out.  ``epsilon`` needs all pairs of categories: 10⁴ of 100
+    categories, which take half a minute, and minutes beyond; ``k-ary`` needs no program.
     """
 
     NAME: ClassVar[str] = "target"

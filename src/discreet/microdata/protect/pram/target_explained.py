@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, some
 from discreet.microdata.protect.pram.occurrence import Occurrence
 from discreet.microdata.protect.pram.target_program import TargetProgram
 from discreet.microdata.protect.pram.target_rows import Asked, Moves
@@ -28,15 +28,19 @@ class Relaxation:
     needed: float
 
     def __str__(self) -> str:
+        return self.told([self.category])
+
+    def told(self, categories: Sequence[str]) -> str:
+        """The same of all these categories, in words."""
         if self.kind == "spread":
             return f"spread would have to be at most {self.needed:g} (asked: {self.asked:g})"
+        who = f"category {categories[0]!r}" if len(categories) == 1 else f"categories {some(categories)} each"
         if self.kind in ("most", "least"):
             need, told = ("least", "most") if self.kind == "most" else ("most", "least")
-            stays = f"would have to stay with probability at {need} {self.needed:g}"
-            return f"category {self.category!r} {stays} (asked: at {told} {self.asked:g})"
+            return f"{who} would have to stay with probability at {need} {self.needed:g} (asked: at {told} {self.asked:g})"
         what = {"ratio": "an expectation ratio", "odds": "posterior odds"}[self.kind]
         need = f"of {self.needed:.4g}" if math.isfinite(self.needed) else "without limit"
-        return f"category {self.category!r} would have to be allowed {what} {need} (asked: at most {self.asked:g})"
+        return f"{who} would have to be allowed {what} {need} (asked: at most {self.asked:g})"
 
 
 def conflict(occurrence: Occurrence, moves: Moves, asked: Asked) -> ParameterError:
@@ -56,13 +60,14 @@ def conflict(occurrence: Occurrence, moves: Moves, asked: Asked) -> ParameterErr
         found = [Relaxation(kind="spread", category="", asked=asked.spread, needed=needed)]
     else:
         found = _relaxations(occurrence, moves, even)
-    if len(found) == 1:
-        told = str(found[0])
-    else:
-        rest = f"; and {len(found) - 5} more" if len(found) > 5 else ""
-        told = "together, " + "; ".join(map(str, found[:5])) + rest
-    problem = f"no {'invariant ' if asked.invariant else ''}matrix meets these targets: {told}"
-    return ParameterError("target", problem, "ask for that, or allow more moves", details=found)
+    alike: dict[Relaxation, list[str]] = {}
+    for one in found:
+        alike.setdefault(dataclasses.replace(one, category=""), []).append(one.category)
+    told = [one.told(categories) for one, categories in alike.items()]
+    rest = f"; and {len(told) - 5} more" if len(told) > 5 else ""
+    listed = ("together, " if len(told) > 1 else "") + "; ".join(told[:5]) + rest
+    problem = f"no {'invariant ' if asked.invariant else ''}matrix meets these targets: {listed}"
+    return ParameterError("target", problem, "ask for no more than that, or allow more moves", details=found)
 
 
 def _relaxations(occurrence: Occurrence, moves: Moves, asked: Asked) -> list[Relaxation]:
