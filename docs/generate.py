@@ -11,7 +11,7 @@ from discreet.cli import command_parser
 from discreet.method import parameters
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
-from discreet.plan import pram_sections, sections
+from discreet.plan import pram_sections, sections, swap_sections
 from discreet.plan.catalog import EXPLAINED, FAMILIES, FOR_RECORDS
 
 FOLDER = Path(__file__).parent
@@ -28,16 +28,17 @@ SECTIONS = (
     Intruder,
     sections.OutputSection,
     pram_sections.PramSection,
+    swap_sections.SwapSection,
 )
 PLAN = """# The plan file
 
 A TOML file.  `[microdata]` names the records, `[hierarchies]` the code trees, each `[tables.NAME]` a table; `methods`,
 `intruder` and `[output]` may stand at the top for all tables.  Paths are relative to the plan.  Tables of one response over
-the same records are linked and protected together.  `[pram]` says how records are randomised before they are released.
-A plan may have both: `discreet run` makes its tables, `discreet pram` its randomised records.  Written from the code by
-`make docs`.
+the same records are linked and protected together.  `[pram]` says how records are randomised before they are released, and
+`[swap]` how they exchange values; a plan has one of these two.  It may have tables as well: `discreet run` makes its tables,
+`discreet pram` its randomised records, `discreet swap` its swapped ones.  Written from the code by `make docs`.
 """
-PRAM = """An example:
+EXAMPLES = """An example of `[pram]`:
 
 ```toml
 [microdata]
@@ -56,6 +57,37 @@ within = ["agegroup"]
 
 In the output folder, `survey_released.csv` and `survey_released.pram.json` may leave; the folder `confidential` holds the
 owner's report, and the matrices where they are not public, and must not.
+
+An example of `[swap]`:
+
+```toml
+[microdata]
+path = "census.csv"
+unit = "person"
+secret_file = "secret.txt"
+
+[swap]
+release = "census_released.csv"
+renumber = ["household"]
+
+[[swap.step]]
+method = "targeted-swap"
+household = "household"
+geography = ["region", "town"]
+risk = ["age", "sex", "birthplace"]
+rate = 0.05
+
+[[swap.step]]
+method = "rank-swap"
+columns = ["income"]
+within = ["sex"]
+```
+
+`discreet swap plan.toml --foresee` says what each step would have to move.  In the output folder, `census_released.csv` may
+leave.  The folder `confidential` must not: it holds the owner's report, and `census_released.swaps.csv`, which lists every
+value that comes from another record, with the ids of both, for the owner's audit.  Nothing reads that list: the same records,
+plan and secret make the same swaps again, whatever the order of the records, so that keeping plan and secret is enough to
+repeat a release.
 """
 COMMANDS = """# The commands
 
@@ -85,7 +117,7 @@ def plan() -> str:
     for section in SECTIONS:
         name = getattr(section, "NAME", section.__name__.lower())
         lines += [f"## {name}", "", inspect.cleandoc(section.__doc__ or ""), "", *table(section)]
-    return "\n".join([*lines, PRAM])
+    return "\n".join([*lines, EXAMPLES])
 
 
 def commands() -> str:

@@ -1,5 +1,15 @@
 """The subjects; importing this package registers them all."""
 
-from benchmarks.subjects import demo, perturbation, pram, rounding, tabulate
+from benchmarks.subjects import (
+    demo,
+    perturbation,
+    pram,
+    rounding,
+    swap_moves,
+    swap_partners,
+    swap_rank,
+    swap_targeted,
+    tabulate,
+)
 
-__all__ = ["demo", "perturbation", "pram", "rounding", "tabulate"]
+__all__ = ["demo", "perturbation", "pram", "rounding", "swap_moves", "swap_partners", "swap_rank", "swap_targeted", "tabulate"]

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from discreet.io.pram import document_of, read_pram, write_pram
     from discreet.io.ptables import read_ptable, write_ptable
     from discreet.io.published import write_published
+    from discreet.io.swap import write_swapped, write_swaps
     from discreet.loss import perturbation_loss, suppression_loss
+    from discreet.loss.swapping import SwapLoss, swap_loss
     from discreet.microdata.protect.pram import (
         CyclicTypeOne,
         DistanceDecay,
@@ -65,14 +67,23 @@ if TYPE_CHECKING:
         achieved,
     )
     from discreet.microdata.protect.pram.apply import Pram, start_pram
+    from discreet.microdata.protect.swap import MarginSwap, RandomSwap, RankSwap, TargetedSwap
+    from discreet.microdata.protect.swap.moves import Move, smallest_move
+    from discreet.microdata.protect.swap.partners import swap_partners, swappable
+    from discreet.microdata.protect.swap.start import start_swap
+    from discreet.microdata.risk.given_away import GivenAway, given_away
     from discreet.microdata.risk.named import named_records, named_units
     from discreet.microdata.risk.pram import expectation_ratios, joint_odds, match_probability, odds_bound, posterior_odds
     from discreet.microdata.risk.pram_file import pram_risk
+    from discreet.microdata.risk.swap_risk import swap_risk
+    from discreet.microdata.risk.undone import undoing_columns
+    from discreet.microdata.risk.uniques import KeyCounts, key_counts
     from discreet.model.hierarchy import Hierarchy
     from discreet.model.intruder import Intruder
     from discreet.model.keys import Secret
     from discreet.model.knowledge import header_total, percentages
     from discreet.model.link import link
+    from discreet.model.margins import Margins
     from discreet.model.microdata import Microdata, Missing
     from discreet.model.noise import Noise, UnitNoise
     from discreet.model.pram_file import PramFile
@@ -80,6 +91,7 @@ if TYPE_CHECKING:
     from discreet.model.published import Exemption, PublishedTable
     from discreet.model.randomised import PramDocument, Randomised
     from discreet.model.released import ReleasedFile
+    from discreet.model.swap_file import SwapFile
     from discreet.model.table import Table
     from discreet.model.tabulate import tabulate
     from discreet.model.transition import TransitionMatrix
@@ -88,7 +100,9 @@ if TYPE_CHECKING:
     from discreet.plan.protect import protect
     from discreet.plan.read import read_plan
     from discreet.plan.run import run_plan
+    from discreet.plan.swap import foresee_swap, run_swap
     from discreet.report.pram import pram_report
+    from discreet.report.swap import swap_report
     from discreet.tables.perturb import CellKey, CellKeyMagnitude, EvansZayatzSlanta, LayeredPerturbation, TopContributors
     from discreet.tables.perturb.moments import (
         EzsScheme,
@@ -136,6 +150,7 @@ __all__ = [
     "EzsScheme",
     "Fit",
     "GaussSuppression",
+    "GivenAway",
     "Hierarchy",
     "HierarchyError",
     "InnerCellRounding",
@@ -144,12 +159,16 @@ __all__ = [
     "InvariantCyclic",
     "KAry",
     "KDisclosure",
+    "KeyCounts",
     "LayeredPerturbation",
     "LpmScheme",
+    "MarginSwap",
+    "Margins",
     "Microdata",
     "MinimumFrequency",
     "Missing",
     "Mixture",
+    "Move",
     "Noise",
     "NotProtectedError",
     "Occurrence",
@@ -163,8 +182,10 @@ __all__ = [
     "PramFile",
     "Profile",
     "PublishedTable",
+    "RandomSwap",
     "Randomised",
     "RankOne",
+    "RankSwap",
     "ReleasedFile",
     "Request",
     "RoundConventional",
@@ -178,8 +199,11 @@ __all__ = [
     "Sinkhorn",
     "SmallCountAdjustment",
     "SolverError",
+    "SwapFile",
+    "SwapLoss",
     "Table",
     "Target",
+    "TargetedSwap",
     "TcmScheme",
     "TopContributors",
     "TransitionMatrix",
@@ -200,10 +224,13 @@ __all__ = [
     "estimate_ratios",
     "estimate_totals",
     "expectation_ratios",
+    "foresee_swap",
+    "given_away",
     "header_total",
     "independence_test",
     "invariant_counts",
     "joint_odds",
+    "key_counts",
     "linear_regression",
     "link",
     "logistic_regression",
@@ -233,17 +260,28 @@ __all__ = [
     "rounding_audit",
     "run_plan",
     "run_pram",
+    "run_swap",
     "simulated",
+    "smallest_move",
     "start_pram",
+    "start_swap",
     "suppression_loss",
+    "swap_loss",
+    "swap_partners",
+    "swap_report",
+    "swap_risk",
+    "swappable",
     "tabulate",
     "total_variance",
     "true_range",
     "truncated",
+    "undoing_columns",
     "unlist",
     "write_pram",
     "write_ptable",
     "write_published",
+    "write_swapped",
+    "write_swaps",
 ]
 
 __version__ = "0.1.0"
@@ -273,20 +311,31 @@ _HOME = {
     "discreet.io.pram": "document_of read_pram write_pram",
     "discreet.io.ptables": "read_ptable write_ptable",
     "discreet.io.published": "write_published",
+    "discreet.io.swap": "write_swapped write_swaps",
     "discreet.loss": "perturbation_loss suppression_loss",
+    "discreet.loss.swapping": "SwapLoss swap_loss",
     "discreet.microdata.protect.pram": (
         "CyclicTypeOne DistanceDecay InvariantCyclic KAry Mixture Occurrence OwnMatrix RankOne Sinkhorn Target "
         "TwoStage TypeOne achieved"
     ),
     "discreet.microdata.protect.pram.apply": "Pram start_pram",
+    "discreet.microdata.protect.swap": "MarginSwap RandomSwap RankSwap TargetedSwap",
+    "discreet.microdata.protect.swap.moves": "Move smallest_move",
+    "discreet.microdata.protect.swap.partners": "swap_partners swappable",
+    "discreet.microdata.protect.swap.start": "start_swap",
+    "discreet.microdata.risk.given_away": "GivenAway given_away",
     "discreet.microdata.risk.named": "named_records named_units",
     "discreet.microdata.risk.pram": "expectation_ratios joint_odds match_probability odds_bound posterior_odds",
     "discreet.microdata.risk.pram_file": "pram_risk",
+    "discreet.microdata.risk.swap_risk": "swap_risk",
+    "discreet.microdata.risk.undone": "undoing_columns",
+    "discreet.microdata.risk.uniques": "KeyCounts key_counts",
     "discreet.model.hierarchy": "Hierarchy",
     "discreet.model.intruder": "Intruder",
     "discreet.model.keys": "Secret",
     "discreet.model.knowledge": "header_total percentages",
     "discreet.model.link": "link",
+    "discreet.model.margins": "Margins",
     "discreet.model.microdata": "Microdata Missing",
     "discreet.model.noise": "Noise UnitNoise",
     "discreet.model.pram_file": "PramFile",
@@ -294,6 +343,7 @@ _HOME = {
     "discreet.model.published": "Exemption PublishedTable",
     "discreet.model.randomised": "PramDocument Randomised",
     "discreet.model.released": "ReleasedFile",
+    "discreet.model.swap_file": "SwapFile",
     "discreet.model.table": "Table",
     "discreet.model.tabulate": "tabulate",
     "discreet.model.transition": "TransitionMatrix",
@@ -302,7 +352,9 @@ _HOME = {
     "discreet.plan.protect": "protect",
     "discreet.plan.read": "read_plan",
     "discreet.plan.run": "run_plan",
+    "discreet.plan.swap": "foresee_swap run_swap",
     "discreet.report.pram": "pram_report",
+    "discreet.report.swap": "swap_report",
     "discreet.tables.perturb": "CellKey CellKeyMagnitude EvansZayatzSlanta LayeredPerturbation TopContributors",
     "discreet.tables.perturb.moments": (
         "EzsScheme LpmScheme TcmScheme contribution_variances protection simulated total_variance"

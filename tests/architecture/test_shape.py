@@ -15,7 +15,8 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).resolve().parents[2]
 MODULES = sorted(SOURCE.rglob("*.py"))
-OPTIONAL = ("pandas", "polars", "pyarrow", "altair", "jinja2", "rich", "vl_convert", "scipy", "duckdb", "highspy", "narwhals")
+FRAMES = ("pandas", "polars", "pyarrow", "narwhals")
+OPTIONAL = (*FRAMES, "altair", "jinja2", "rich", "vl_convert", "scipy", "duckdb", "highspy", "rustworkx")
 FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", ".ci")
 
 

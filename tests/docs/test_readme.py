@@ -68,6 +68,21 @@ def test_the_example_of_pram_releases_a_file_that_an_analyst_can_use(
     assert "person," not in Path("randomised", "persons.csv").read_text(encoding="utf-8").splitlines()[0]
 
 
+def test_the_example_of_swapping_keeps_its_tables_and_names_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(ROOT / "examples" / "census" / "census.parquet", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("secret.txt").write_text("a secret of a test, for nothing else", encoding="utf-8")
+    exec(compile(block("python", 3), "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "'risky records changed': 679" in said
+    assert "GivenAway(0 of 5507 records)" in said
+    lines = Path("swapped", "persons.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5508
+    assert not lines[0].startswith("person,")
+
+
 def test_every_page_that_is_linked_exists() -> None:
     links = re.findall(r"\]\(([^)#]+)\)", README)
     assert len(links) > 5

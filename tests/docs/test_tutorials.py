@@ -66,3 +66,18 @@ def test_the_analyst_comes_closer_than_the_released_codes_do(capsys: pytest.Capt
     assert sum(row["low"] <= truth["estimate"] <= row["high"] for row, truth in pairs) >= len(pairs) - 2
     assert not Path(ends["release"].name).exists(), "nothing of the release is left behind"
     assert ends["picture"].count("<circle") == 2 * len(pairs) + 2
+
+
+def test_the_census_breaks_up_everybody_who_stands_out_and_finds_whom_the_tables_prove(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ends = runpy.run_path(str(next(path for path in TUTORIALS if path.stem == "swap_census")))
+    said = capsys.readouterr().out
+    assert "risky records changed: 679" in said
+    assert ends["left"].right_share < 0.1
+    assert ends["baseline"].steps[0].facts["records swapped"] >= 660
+    assert ends["asked"].foreseen(ends["file"]).share < 0.1
+    assert "k decides how many swap" in said
+    assert ends["audit"].shown()["sample uniques given away"] == 30
+    assert all("records" in row for row in ends["audit"].rows())
+    assert ends["swapped"].kept() == ([tuple(margin) for margin in ends["margins"].sets], [])

@@ -9,6 +9,7 @@ import pytest
 
 import discreet
 from discreet import cli
+from discreet.cli.options import progress
 from discreet.plan.catalog import CATALOG
 
 SECRET = "731904"
@@ -182,9 +183,9 @@ def test_errors_end_in_their_exit_code_without_traceback_or_value(
 
 
 def test_progress_shows_on_a_terminal_only(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cli._progress() is None
+    assert progress() is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    say = cli._progress()
+    say = progress()
     assert say is not None
     say("audit")
     assert capsys.readouterr().err == "· audit\n"

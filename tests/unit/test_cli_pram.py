@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet import cli
+from discreet.cli import records
 from discreet.engine.duckdb import Engine
 
 SECRET = "s3cr3t-of-the-office-731904"
@@ -216,7 +217,7 @@ def test_records_may_lie_elsewhere_and_names_may_be_quoted(
     code, out, _ = told(capsys, "estimate", tmp_path / "d.json", "--records", tmp_path / "moved.csv", "--by", '"sex", age')
     assert code == 0
     assert "counts by sex, age" in out
-    assert cli._listed('"a, b",c') == ["a, b", "c"]
+    assert records._listed('"a, b",c') == ["a, b", "c"]
 
 
 def test_a_table_that_cannot_be_written_leaves_nothing(
@@ -259,7 +260,9 @@ def test_designs_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) ->
     assert not set(DESIGNS) & set(CATALOG)
     _, out, _ = told(capsys, "methods")
     listed = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
-    assert listed[-len(DESIGNS) - 1 :] == ["pram", *DESIGNS]
+    for_records = [method.NAME for methods in FOR_RECORDS.values() for method in methods]
+    assert listed[-len(for_records) :] == for_records
+    assert for_records[: len(DESIGNS) + 1] == ["pram", *DESIGNS]
     assert all(f"{family}:" in out for family in FOR_RECORDS)
     for name in DESIGNS:
         code, out, _ = told(capsys, "methods", name)

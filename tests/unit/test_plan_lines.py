@@ -39,6 +39,11 @@ c = 1979-05-27 07:32:00
 '''
 
 
+def test_a_table_stands_at_its_heading_even_where_a_part_of_it_comes_first() -> None:
+    found = key_lines("[[a.parts]]\nx = 1\n[[a.parts]]\nx = 2\n[a]\ny = 3\n")
+    assert (found["a",], found["a", "parts"], found["a", "parts", 0], found["a", "parts", 1]) == (5, 1, 1, 3)
+
+
 def test_every_key_and_item_is_found_on_its_line() -> None:
     found = key_lines(PLAN)
     assert found["title",] == 2

@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def survey(folder: Path, rows: int = 240) -> None:
         lines.append(f"p{i:04},{sex},{age},{region},{1000 + 37 * i},{1 + i % 3}.5")
     (folder / "survey.csv").write_text("\n".join(lines) + "\n", "utf-8")
     (folder / "secret.txt").write_text(SECRET + "\n", "utf-8")
+
+
+def rewritten(folder: Path, change: Callable[[int, dict[str, str]], dict[str, str]]) -> None:
+    """The survey again, with each row changed."""
+    changed = [change(i, row) for i, row in enumerate(rows(folder / "survey.csv"))]
+    with (folder / "survey.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, changed[0])
+        writer.writeheader()
+        writer.writerows(changed)
 
 
 def plan_file(folder: Path, text: str = PLAN) -> Path:
@@ -106,7 +116,48 @@ def test_an_invariant_matrix_is_public_only_where_its_counts_are(tmp_path: Path)
     assert found.startswith("line 17: a public invariant matrix tells the true counts")
     run_pram(plan_file(tmp_path, text.replace("[pram]", "[pram]\ncounts_known = true")), tmp_path / "out")
     (found,) = problems(tmp_path, PLAN.replace("[pram]", "[pram]\ncounts_known = true"))
-    assert found == "line 8: counts_known is for invariant matrices that are public, and this release has none"
+    assert found.startswith("line 8: counts_known is for public matrices that tell true counts, and none of these says so")
+
+
+def test_an_own_matrix_that_happens_to_be_invariant_is_declared_so(tmp_path: Path) -> None:
+    """What the run says and what the plan says lead to the same end."""
+    survey(tmp_path)
+    rewritten(tmp_path, lambda i, row: row | {"region": "north" if i % 4 else "south"})
+    own = """
+[pram.variables.design]
+method = "own"
+rows = { north = { north = 0.9, south = 0.1 }, south = { south = 0.7, north = 0.3 } }
+"""
+    text = PLAN.replace('design = { method = "k-ary", epsilon = 1 }\n', own)
+    file = tmp_path / "plan.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="tell the true counts") as caught:
+        run_pram(file, tmp_path / "out")
+    assert "counts_known = True" in caught.value.fix
+    assert "invariant = true in the design of an own matrix" in caught.value.fix
+    known = text.replace("[pram]", "[pram]\ncounts_known = true")
+    file.write_text(known, encoding="utf-8")
+    with pytest.raises(PlanError, match="is declared by invariant = true in its design"):
+        read_plan(file)
+    file.write_text(known.replace('"own"', '"own"\ninvariant = true'), encoding="utf-8")
+    run_pram(file, tmp_path / "out")
+    assert (tmp_path / "out" / "open.csv").exists()
+
+
+def test_policies_of_tables_for_missing_codes_are_refused_where_there_is_no_table(tmp_path: Path) -> None:
+    line = 'missing = { codes = ["x"], on-code = "drop", category = "?", on_value = "zero" }'
+    found = problems(tmp_path, PLAN.replace('unit = "person"', f'unit = "person"\n{line}'))
+    assert found == [f"line 4: {key} is for tables, and the plan has none" for key in ("category", "on_code", "on_value")]
+    checked(tmp_path, PLAN.replace('unit = "person"', 'unit = "person"\nmissing = { codes = ["x"], values = ["9"] }'))
+
+
+def test_a_telling_column_that_is_not_released_is_no_reason_to_warn(tmp_path: Path) -> None:
+    survey(tmp_path)
+    rewritten(tmp_path, lambda _, row: row | {"label": row["region"].upper()})
+    file = tmp_path / "plan.toml"
+    for columns, told in (("", True), ('columns = ["sex", "age", "region"]', False)):
+        file.write_text(PLAN.replace("[pram]", f"[pram]\n{columns}"), encoding="utf-8")
+        assert ("'label'" in " ".join(run_pram(file).risk.warnings)) == told
 
 
 # -------------------------------------------------------------------- what is refused
@@ -130,7 +181,7 @@ def test_an_invariant_matrix_is_public_only_where_its_counts_are(tmp_path: Path)
         ('secret_file = "secret.txt"', 'record_key = "income"', "line 5: PRAM makes its keys from a secret, not from a column"),
         ('secret_file = "secret.txt"', 'secret_file = "x"', "line 5: there is no such file to hold the secret"),
         ('unit = "person"', "", "line 7: nothing names a record, from which its key is made"),
-        ('release = "open.csv"', 'release = "open.txt"', "line 7: release: 'open.txt' cannot be the name of the released file"),
+        ('release = "open.csv"', 'release = "open.txt"', "line 8: release: 'open.txt' cannot be the name of the released file"),
         (
             'release = "open.csv"',
             'release = "Survey.csv"',
@@ -138,7 +189,15 @@ def test_an_invariant_matrix_is_public_only_where_its_counts_are(tmp_path: Path)
         ),
         ('columns = ["sex"]', 'columns = ["person"]', "line 11: column 'person' is part of the records' id"),
         ('unit = "person"', 'count = "income"', "line 3: PRAM changes single records, and with count a row stands for several"),
-        ('release = "open.csv"', 'release = "a/open.csv"', "cannot be the name of the released file"),
+        ('release = "open.csv"', 'release = "a/open.csv"', "line 8: release: 'a/open.csv' cannot be the name of the released"),
+        ('release = "open.csv"', 'columns = ["sex", "sex"]', "line 8: columns: column 'sex' is named twice"),
+        ('release = "open.csv"', '\nrecord = ["age", "age"]', "line 9: record: column 'age' is named twice"),
+        ('release = "open.csv"', "counts-known = true", "line 8: counts_known is for public matrices that tell true counts"),
+        ('columns = ["sex"]', "columns = []", "line 11: pram.columns: is empty"),
+        ('within = ["age"]', 'within = ["age", "age"]', "line 13: pram.within: names a column twice"),
+        ('columns = ["region"]', 'columns = [\n"region",\n"sex"]', "line 18: column 'sex' is randomised twice"),
+        ('within = ["age"]', 'within = [\n"age",\n"region"]', "line 15: within: column 'region' is itself randomised"),
+        ('columns = ["sex"]', 'columns = [\n"sex",\n"person"]', "line 13: column 'person' is part of the records' id"),
         ('release = "open.csv"', 'columns = ["sex", "region"]', "line 13: within: column 'age' is not among the released"),
         ('release = "open.csv"', 'columns = ["age", "region"]', "line 11: columns: column 'sex' is not among the released"),
         ('release = "open.csv"', "publik = true", "line 8: unknown parameter 'publik' (did you mean 'public'?)"),
@@ -152,6 +211,39 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     assert PLAN.count(old) >= 1
     found = problems(tmp_path, PLAN.replace(old, new, 1))
     assert any(message in problem for problem in found), found
+
+
+OWN = """
+[pram.variables.design]
+method = "own"
+categories = ["north", "south", "west"]
+rows = [
+  [0.8, 0.1, 0.1],
+  [0.1, 0.8, 0.1],
+  [0.1, 0.1, 0.8],
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"own"', '"onw"', "line 19: there is no design 'onw' (did you mean 'own'?); see: discreet methods"),
+        ("[0.1, 0.8, 0.1]", "[0.1, 0.8, 0.2]", "line 21: own.rows: row 'south' does not add up to 1"),
+        ('"south", "west"', '"south"', "line 21: own.rows: are not 2 lists of 2 numbers, as there are categories"),
+        ('"south", "west"', '"south", "north"', "line 20: own.categories: names the category 'north' twice"),
+    ],
+)
+def test_a_fault_in_a_design_is_told_with_the_line_of_its_parameter(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = PLAN.replace('design = { method = "k-ary", epsilon = 1 }\n', OWN)
+    checked(tmp_path, text)
+    assert problems(tmp_path, text.replace(old, new, 1)) == [message]
+
+
+def test_a_fault_of_the_whole_section_stands_at_its_heading_wherever_that_is(tmp_path: Path) -> None:
+    head, section = PLAN.replace('unit = "person"\n', "").split("[pram]")
+    (found,) = problems(tmp_path, head + section[section.index("[[") :] + '\n[pram]\nrelease = "open.csv"\n')
+    assert found.startswith("line 15: nothing names a record")
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:

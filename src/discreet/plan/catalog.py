@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, near
 from discreet.method import build, to_dict
-from discreet.microdata.protect import pram
+from discreet.microdata.protect import pram, swap
 from discreet.microdata.protect.pram.apply import Pram
 from discreet.tables import perturb, rounding, rules, suppress
 
@@ -19,6 +19,7 @@ __all__ = [
     "FOR_RECORDS",
     "PERTURBATION",
     "SUPPRESSION",
+    "SWAPPING",
     "as_settings",
     "find",
     "from_settings",
@@ -47,14 +48,18 @@ PERTURBATION: frozenset[str] = frozenset(method.NAME for family in (NOISE, ROUND
 FOR_RECORDS: dict[str, tuple[type[Any], ...]] = {
     "Randomise a variable of records": (Pram,),
     "Design its transition matrix": pram.DESIGNS,
+    "Swap values between records": swap.SWAPS,
 }
-"""What the section [pram] of a plan takes, under what it does; these are no methods for tables."""
+"""What the sections [pram] and [swap] of a plan take, under what it does; these are no methods for tables."""
 
 DESIGNS: dict[str, type] = {design.NAME: design for design in pram.DESIGNS}
 """Every design of a transition matrix by its name."""
 
-EXPLAINED: dict[str, type] = CATALOG | {Pram.NAME: Pram} | DESIGNS
-"""All that has a page of its own: the methods, PRAM and its designs."""
+SWAPPING: dict[str, type] = {method.NAME: method for method in swap.SWAPS}
+"""Every method of swapping by its name."""
+
+EXPLAINED: dict[str, type] = CATALOG | {Pram.NAME: Pram} | DESIGNS | SWAPPING
+"""All that has a page of its own: the methods, for tables and for swapping, PRAM and its designs."""
 
 
 def find(name: str, known: Mapping[str, type] = CATALOG) -> type:

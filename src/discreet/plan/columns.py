@@ -14,6 +14,27 @@ from discreet.plan.lines import Where
 
 __all__ = ["unknown_columns"]
 
+RELEASED = {
+    "columns": "the release",
+    "record": "what names a record",
+    "renumber": "new numbers",
+    "keys": "the keys of the report",
+}
+"""What lists columns in a section that releases records."""
+
+SWAPPED = {
+    "variables": "a variable of the margins",
+    "travel": "what travels",
+    "columns": "what is swapped",
+    "within": "the strata",
+    "household": "the households",
+    "geography": "the geography",
+    "risk": "the risk",
+    "profiles": "a profile",
+    "carry": "what is carried",
+}
+"""The parameters of methods of swapping that name columns."""
+
 Named = Iterator[tuple[Where, Any, str]]
 
 
@@ -41,7 +62,9 @@ def _named(content: Mapping[str, Any]) -> Named:
     for role in dataclasses.fields(Roles):
         if role.name in content["microdata"]:
             yield ("microdata", role.name), content["microdata"][role.name], f"role {role.name}"
+    yield from _released(content)
     yield from _randomised(content.get("pram"))
+    yield from _swapped(content.get("swap"))
     trees = _entries(content.get("hierarchies"))
     for name, table in _entries(content.get("tables")).items():
         where: Where = ("tables", name)
@@ -57,20 +80,41 @@ def _named(content: Mapping[str, Any]) -> Named:
             yield from _spanning((*where, "spanning"), table["spanning"], trees)
 
 
+def _released(content: Mapping[str, Any]) -> Named:
+    """The columns that the sections [pram] and [swap] release, and those that name a record."""
+    for name in ("pram", "swap"):
+        section = content.get(name)
+        if isinstance(section, dict):
+            for key, what in RELEASED.items():
+                yield from (((name, key, i), column, what) for i, column in _listed(section.get(key)))
+
+
 def _randomised(section: Any) -> Named:
-    """The columns that the section [pram] names."""
-    if not isinstance(section, dict):
-        return
-    for key, what in (("columns", "the release"), ("record", "what names a record")):
-        for i, column in _listed(section.get(key)):
-            yield ("pram", key, i), column, what
-    for v, entry in _listed(section.get("variables")):
+    """The columns that entries of the section [pram] name."""
+    for v, entry in _listed(section.get("variables")) if isinstance(section, dict) else ():
         where: Where = ("pram", "variables", v)
         for key, what in (("columns", "a randomised variable"), ("within", "the strata")):
             for i, column in _listed(entry.get(key)) if isinstance(entry, dict) else ():
                 yield (*where, key, i), column, what
         if isinstance(entry, dict) and "together" in entry:
             yield (*where, "together"), entry["together"], "the households"
+
+
+def _swapped(section: Any) -> Named:
+    """The columns that steps of the section [swap] name; what has to be among these, their methods check."""
+    for i, step in _listed(section.get("step")) if isinstance(section, dict) else ():
+        for key, what in SWAPPED.items() if isinstance(step, dict) else ():
+            yield from _within(("swap", "step", i, key), step.get(key), what)
+
+
+def _within(where: Where, value: Any, what: str) -> Named:
+    """The columns in a name, in lists of names however deep, or in the keys of a table."""
+    if isinstance(value, str):
+        yield where, value, what
+    for key, item in enumerate(value) if isinstance(value, list) else ():
+        yield from _within((*where, key), item, what)
+    for key in value if isinstance(value, dict) else ():
+        yield (*where, key), key, what
 
 
 def _listed(value: Any) -> Iterator[tuple[int, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.method import parameters
-from discreet.plan.catalog import CATALOG, DESIGNS
+from discreet.plan.catalog import CATALOG, DESIGNS, SWAPPING
 
 __all__ = ["explained"]
 
@@ -32,6 +32,8 @@ def _written(name: str, needed: str) -> str:
     entry = f'{{ method = "{name}"{needed} }}'
     if name in DESIGNS:
         return f"design = {entry}, in an entry [[pram.variables]]"
+    if name in SWAPPING:
+        return f'an entry [[swap.step]] with method = "{name}"{needed}'
     return entry if name in CATALOG else f"an entry [[pram.variables]] with {needed.removeprefix(', ')}"
 
 

@@ -57,6 +57,8 @@ class _Walk:
             path = (*path, key)
             self.note(path, start)
             last = i == len(keys) - 1
+            if last and brackets == 1:
+                self.lines[path] = self.line(start)  # a table stands at its heading, even where a part of it comes first
             if last and brackets == 2:
                 self.lengths[path] = self.lengths.get(path, 0) + 1
             if path in self.lengths:
@@ -123,4 +125,7 @@ class _Walk:
         self.at = match.end() if match else self.at
 
     def note(self, path: Where, at: int) -> None:
-        self.lines.setdefault(path, bisect_right(self.ends, at - 1) + 1)
+        self.lines.setdefault(path, self.line(at))
+
+    def line(self, at: int) -> int:
+        return bisect_right(self.ends, at - 1) + 1

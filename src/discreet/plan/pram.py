@@ -17,13 +17,11 @@ from discreet.plan.pram_sections import PramSection
 from discreet.plan.protect import Progress
 from discreet.plan.read import Plan, read_plan
 from discreet.plan.read_pram import PramPlan
+from discreet.plan.release_sections import CONFIDENTIAL
 from discreet.plan.run import check_out
-from discreet.plan.sources import Sources, secret_of
+from discreet.plan.sources import Sources, needed_secret
 
-__all__ = ["CONFIDENTIAL", "REPORT", "PramRun", "pram_names", "run_pram", "write_pram_run"]
-
-CONFIDENTIAL = "confidential"
-"""The subfolder with what stays with the owner, so that it does not leave by accident with the release."""
+__all__ = ["REPORT", "PramRun", "pram_names", "run_pram", "write_pram_run"]
 
 REPORT = f"{CONFIDENTIAL}/pram-report.html"
 """The owner's report of a run, which holds true counts."""
@@ -61,9 +59,7 @@ def run_pram(path: str | Path | Plan, out: str | Path | None = None, *, progress
     asked = _asked(plan)
     if out is not None:
         check_out(plan, out, pram_names(plan))
-    secret = secret_of(plan)
-    if secret is None:
-        raise PlanError(plan.path.name, "names no secret to make keys with", "secret_file or secret_environment in [microdata]")
+    secret = needed_secret(plan)
     say(f"{plan.path.name}: reading the records")
     sources = Sources(plan)
     file = start_pram(sources.records(), secret, record=asked.section.record)
@@ -72,7 +68,7 @@ def run_pram(path: str | Path | Plan, out: str | Path | None = None, *, progress
         file = method.apply(file)
     run = PramRun(
         file=file,
-        risk=pram_risk(file),
+        risk=pram_risk(file, columns=asked.section.columns),
         section=asked.section,
         seconds=time.perf_counter() - began,
         notes=sources.notes,

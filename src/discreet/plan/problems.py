@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ class Problems:
         self.path = path
         self.text = text
         self.content = content
-        self.lines = key_lines(text)
+        self.lines = _also_with_underscores(key_lines(text))
         self.problems: list[tuple[int, str]] = []
 
     def section(self, kind: type[S], where: Where, settings: Any = None, name: str = "") -> S | None:
@@ -39,8 +40,22 @@ class Problems:
         try:
             return build(kind, settings)
         except (InputError, ParameterError) as error:
-            self.wrong(where, f"{error.where}: {error.problem}")
+            self.wrong((*where, error.where.rpartition(".")[2]), f"{error.where}: {error.problem}")
             return None
+
+    def chosen(
+        self, where: Where, item: Any, known: Mapping[str, type[Any]], what: str
+    ) -> tuple[type[Any], dict[str, Any]] | None:
+        """What an entry names as its ``method``, and its other settings; None after a problem was noted."""
+        settings = {"method": item} if isinstance(item, str) else item
+        name = settings.get("method") if isinstance(settings, dict) else None
+        if not isinstance(name, str):
+            self.wrong(where, f"a {what} is written {{ method = '…', parameter = … }}")
+            return None
+        if name not in known:
+            self.wrong((*where, "method"), f"there is no {what} {name!r}{near(name, known)}; see: discreet methods")
+            return None
+        return known[name], {key: value for key, value in settings.items() if key != "method"}
 
     def at(self, where: Where) -> Any:
         """What the plan says there."""
@@ -72,11 +87,8 @@ class Problems:
 
     def wrong(self, where: Where, text: str) -> None:
         """Notes a problem and the line it stands on, or that of the nearest section around it."""
-        line = 0
-        for length in range(len(where), 0, -1):
-            if where[:length] in self.lines:
-                line = self.lines[where[:length]]
-                break
+        paths = [where[:length] for length in range(len(where), 0, -1)]
+        line = next((self.lines[path] for path in paths if path in self.lines), 0)
         self.problems.append((line, text))
 
     def refuse_if_wrong(self) -> None:
@@ -87,3 +99,9 @@ class Problems:
         count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
         listed = "".join(f"\n  {text}" for text in told)
         raise PlanError(self.path.name, f"{count}{listed}", "mend these lines; nothing was run", details=told)
+
+
+def _also_with_underscores(lines: dict[Where, int]) -> dict[Where, int]:
+    """The lines, by what parameters are called too: a plan may write these with dashes."""
+    called = {tuple(key.replace("-", "_") if isinstance(key, str) else key for key in path): n for path, n in lines.items()}
+    return called | lines

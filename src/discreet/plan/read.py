@@ -17,6 +17,7 @@ from discreet.plan.lines import Where
 from discreet.plan.problems import Problems
 from discreet.plan.ptables import ptable_files, with_ptable
 from discreet.plan.read_pram import PramPlan, read_pram
+from discreet.plan.read_swap import SwapPlan, read_swap
 from discreet.plan.sections import (
     ExceptionEntry,
     GivenSection,
@@ -30,8 +31,10 @@ from discreet.plan.sections import (
 
 __all__ = ["Plan", "TablePlan", "read_plan"]
 
-TOP = ("microdata", "hierarchies", "tables", "pram", "intruder", "methods", "output")
+TOP = ("microdata", "hierarchies", "tables", "pram", "swap", "intruder", "methods", "output")
+FOR_RECORDS = ("pram", "swap")
 FOR_TABLES = ("hierarchies", "intruder", "methods", "output")
+MISSING_FOR_TABLES = ("on_code", "category", "on_value")
 SOURCES = ("file", "tree", "columns", "prefix_lengths")
 FILE_ONLY = ("lead", "parent", "child", "encoding")
 TOGETHER = ("shadow", "published_decimals")
@@ -65,6 +68,7 @@ class Plan:
     tables: tuple[TablePlan, ...]
     output: OutputSection
     pram: PramPlan | None = None
+    swap: SwapPlan | None = None
 
     def together(self) -> list[tuple[TablePlan, ...]]:
         """The tables that are protected together: those of one response over the same records, since readers can link them."""
@@ -141,6 +145,7 @@ class _Reader(Problems):
         intruder = self.intruder(("intruder",)) if "intruder" in content else Intruder()
         tables = [self.table(name, methods, intruder) for name in self.names("tables")]
         pram = read_pram(self, microdata) if "pram" in content else None
+        swap = read_swap(self, microdata) if "swap" in content else None
         if "tables" not in content:
             self.without_tables()
         self.unused(tables)
@@ -157,6 +162,7 @@ class _Reader(Problems):
             tables=tuple(table for table in tables if table),
             output=output or OutputSection(),
             pram=pram,
+            swap=swap,
         )
         for group in plan.together():
             self.alike(group)
@@ -164,13 +170,25 @@ class _Reader(Problems):
         self.refuse_if_wrong()
         return plan
 
+    @property
+    def for_records(self) -> bool:
+        """Whether a section releases records."""
+        return any(key in self.content for key in FOR_RECORDS)
+
     def without_tables(self) -> None:
-        if "pram" not in self.content:
-            self.wrong((), "the plan has no table: add a section [tables.NAME], or [pram] to release records")
+        if not self.for_records:
+            text = "the plan has no table: add a section [tables.NAME], or [pram] or [swap] to release records"
+            self.wrong((), text)
             return
         for key in FOR_TABLES:
             if key in self.content:
                 self.wrong((key,), f"{key} is for tables, and the plan has none")
+        settings = self.content.get("microdata")
+        missing = settings.get("missing") if isinstance(settings, dict) else None
+        given = {key.replace("-", "_") for key in missing} if isinstance(missing, dict) else set()
+        for key in MISSING_FOR_TABLES:
+            if key in given:
+                self.wrong(("microdata", "missing", key), f"{key} is for tables, and the plan has none")
 
     def unused(self, tables: Sequence[TablePlan | None]) -> None:
         """What is said and not used is a slip: a hierarchy misspelled would leave its variable flat."""
@@ -182,7 +200,7 @@ class _Reader(Problems):
         for name in self.names("hierarchies"):
             if name not in variables:
                 self.wrong(("hierarchies", name), f"no table uses the hierarchy {name!r}{near(name, variables)}")
-        counted = "pram" in self.content or not all(table.given for table in checked)
+        counted = self.for_records or not all(table.given for table in checked)
         if "microdata" in self.content and not counted:
             self.wrong(("microdata",), "no table is counted from [microdata]")
 
@@ -210,7 +228,7 @@ class _Reader(Problems):
 
     def microdata(self) -> tuple[MicrodataSection | None, Missing]:
         if "microdata" not in self.content:
-            if "pram" in self.content or any("given" not in table for table in self.nested("tables")):
+            if self.for_records or any("given" not in table for table in self.nested("tables")):
                 self.wrong((), "the plan has no section [microdata]: say where the records are")
             return None, Missing()
         section = self.section(MicrodataSection, ("microdata",))
@@ -314,16 +332,10 @@ class _Reader(Problems):
             self.wrong(where, "methods is a list of { method = '…' }")
             return None
         for i, item in enumerate(settings):
-            item = {"method": item} if isinstance(item, str) else item
-            name = item.get("method") if isinstance(item, dict) else None
-            if not isinstance(name, str):
-                self.wrong((*where, i), "a method is written { method = '…', parameter = … }")
+            chosen = self.chosen((*where, i), item, CATALOG, "method")
+            if chosen is None:
                 continue
-            if name not in CATALOG:
-                self.wrong((*where, i), f"there is no method {name!r}{near(name, CATALOG)}; see: discreet methods")
-                continue
-            rest = {key: value for key, value in item.items() if key != "method"}
-            method = self.section(CATALOG[name], (*where, i), rest, name)
+            method = self.section(chosen[0], (*where, i), chosen[1], chosen[0].NAME)
             try:
                 found += [with_ptable(method, self.path.parent)] if method is not None else []
             except SdcError as error:

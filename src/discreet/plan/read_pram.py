@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Sequence
 from typing import Any
 
-from discreet.errors import near
 from discreet.method import faults
 from discreet.microdata.protect.pram.apply import Pram
 from discreet.microdata.protect.pram.occurrence import Design, tells_counts
@@ -16,6 +14,7 @@ from discreet.plan.catalog import DESIGNS
 from discreet.plan.lines import Where
 from discreet.plan.pram_sections import PramSection
 from discreet.plan.problems import Problems
+from discreet.plan.read_release import check_release, named_columns
 from discreet.plan.sections import MicrodataSection
 
 __all__ = ["PramPlan", "read_pram"]
@@ -40,17 +39,14 @@ def read_pram(problems: Problems, microdata: MicrodataSection | None) -> PramPla
     listed = entries if isinstance(entries, list) else []
     methods = [_method(problems, (*VARIABLES, i), entry) for i, entry in enumerate(listed)]
     _check_columns(problems, listed)
+    check_release(problems, HERE, "PRAM", section, microdata)
     if microdata is not None:
-        _check_keys(problems, section, microdata, listed)
+        _check_ids(problems, section, microdata, listed)
         if microdata.weight is None:
             for i, method in enumerate(methods):
                 if method is not None and method.counts == "population":
                     where = (*VARIABLES, i, "counts")
                     problems.wrong(where, "the population is counted by weights: name the column of weights in [microdata]")
-    if section is not None:
-        table = PurePath(section.release).stem
-        if table in problems.names("tables"):
-            problems.wrong((*HERE, "release"), f"release: {section.release!r} is the name of a table's release file too")
     if section is None or None in methods:
         return None
     _check_invariant(problems, section, methods)
@@ -73,21 +69,15 @@ def _method(problems: Problems, where: Where, entry: Any) -> Pram | None:
 
 def _design(problems: Problems, where: Where, settings: Any) -> Any:
     """The design, with those that it takes for a part of itself; None after a problem was noted."""
-    item = {"method": settings} if isinstance(settings, str) else settings
-    name = item.get("method") if isinstance(item, dict) else None
-    if not isinstance(name, str):
-        problems.wrong(where, "a design is written { method = '…', parameter = … }")
+    found = problems.chosen(where, settings, DESIGNS, "design")
+    if found is None:
         return None
-    kind = DESIGNS.get(name)
-    if kind is None:
-        problems.wrong(where, f"there is no design {name!r}{near(name, DESIGNS)}; see: discreet methods")
-        return None
-    rest = {key: value for key, value in item.items() if key != "method"}
+    kind, rest = found
     for key in _takes_designs(kind) & rest.keys():
         rest[key] = _design(problems, (*where, key), rest[key])
         if rest[key] is None:
             return None
-    return problems.section(kind, where, rest, name)
+    return problems.section(kind, where, rest, kind.NAME)
 
 
 def _takes_designs(kind: type) -> set[str]:
@@ -103,49 +93,34 @@ def _takes_designs(kind: type) -> set[str]:
 def _check_columns(problems: Problems, entries: Sequence[Any]) -> None:
     """A column is randomised once, and a column that chooses matrices or draws not at all."""
     taken: set[str] = set()
-    for i, _, column in _named(entries, "columns"):
+    for where, _, column in named_columns(entries, VARIABLES, "columns"):
         if column in taken:
             mend = "a second matrix could undo the first and give the true counts away; randomise a column once"
-            problems.wrong((*VARIABLES, i, "columns"), f"column {column!r} is randomised twice; {mend}")
+            problems.wrong(where, f"column {column!r} is randomised twice; {mend}")
         taken.add(column)
-    for i, key, column in _named(entries, "within", "together"):
+    for where, key, column in named_columns(entries, VARIABLES, "within", "together"):
         if column in taken:
             mend = "take a column that stays as it is"
-            problems.wrong((*VARIABLES, i, key), f"{key}: column {column!r} is itself randomised; {mend}")
+            problems.wrong(where, f"{key}: column {column!r} is itself randomised; {mend}")
 
 
-def _check_keys(problems: Problems, section: PramSection | None, microdata: MicrodataSection, entries: Sequence[Any]) -> None:
-    where: Where = ("microdata",)
-    if microdata.record_key is not None:
-        mend = "name a secret in its place: secret_file or secret_environment"
-        problems.wrong((*where, "record_key"), f"PRAM makes its keys from a secret, not from a column; {mend}")
-    elif microdata.secret_file is None and microdata.secret_environment is None:
-        mend = "name one in [microdata]: secret_file or secret_environment"
-        problems.wrong(where, f"PRAM draws with keys that are made from a secret, and no secret is named; {mend}")
-    if microdata.key_hash == "paper":
-        problems.wrong((*where, "key_hash"), "the paper's hash is for tables; PRAM needs the keyed hash (sha256)")
-    if microdata.count is not None:
-        problem = "PRAM changes single records, and with count a row stands for several: give one row for each record"
-        problems.wrong((*where, "count"), problem)
+def _check_ids(problems: Problems, section: PramSection | None, microdata: MicrodataSection, entries: Sequence[Any]) -> None:
     if section is None:
         return
-    if not section.record and microdata.unit is None:
-        mend = "unit = 'column' in [microdata], or record = ['column', …] in [pram]"
-        problems.wrong(HERE, f"nothing names a record, from which its key is made: {mend}")
-    for i, _, column in _named(entries, "columns"):
+    for where, _, column in named_columns(entries, VARIABLES, "columns"):
         if column in (section.record or (microdata.unit,)):
             text = f"column {column!r} is part of the records' id, from which the draws are made; randomise other columns"
-            problems.wrong((*VARIABLES, i, "columns"), text)
-    if PurePath(microdata.path).name.casefold() == section.release.casefold():
-        text = f"release: {section.release!r} is the name of the confidential records too; give it another"
-        problems.wrong((*HERE, "release"), text)
+            problems.wrong(where, text)
 
 
 def _check_invariant(problems: Problems, section: PramSection, methods: Sequence[Pram | None]) -> None:
     """Whoever has an invariant matrix has the counts that it leaves as they are; the owner has to say that this is meant."""
     telling = [i for i, method in enumerate(methods) if section.public and method is not None and tells_counts(method.design)]
     if section.counts_known and not telling:
-        text = "counts_known is for invariant matrices that are public, and this release has none"
+        text = (
+            "counts_known is for public matrices that tell true counts, and none of these says so: an own matrix that leaves "
+            "the counts as they are is declared by invariant = true in its design"
+        )
         problems.wrong((*HERE, "counts_known"), text)
     for i in telling if not section.counts_known else ():
         told = "a public invariant matrix tells the true counts that it leaves as they are"
@@ -157,15 +132,6 @@ def _check_invariant(problems: Problems, section: PramSection, methods: Sequence
 
 def _check_released(problems: Problems, released: Sequence[str], entries: Sequence[Any]) -> None:
     """An analyst can correct only what is released together with what chose its matrix."""
-    for i, key, column in _named(entries, "columns", "within", "together"):
+    for where, key, column in named_columns(entries, VARIABLES, "columns", "within", "together"):
         if column not in released:
-            where = (*VARIABLES, i, key)
             problems.wrong(where, f"{key}: column {column!r} is not among the released columns of [pram]; add it there")
-
-
-def _named(entries: Sequence[Any], *keys: str) -> Iterator[tuple[int, str, str]]:
-    for i, entry in enumerate(entries):
-        for key in keys:
-            value = entry.get(key) if isinstance(entry, Mapping) else None
-            listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-            yield from ((i, key, column) for column in listed if isinstance(column, str))

@@ -23,7 +23,7 @@ from discreet.model.unlisted import unlist
 from discreet.plan.read import FILE_ONLY, Plan, TablePlan
 from discreet.plan.sections import GivenSection, HierarchySection, SpanningEntry
 
-__all__ = ["Gathered", "Sources", "secret_of"]
+__all__ = ["Gathered", "Sources", "needed_secret", "secret_of"]
 
 T = TypeVar("T")
 
@@ -70,7 +70,8 @@ class Sources:
     def tables(self) -> list[tuple[tuple[TablePlan, ...], Table]]:
         """What is protected together, each as one table before anything is protected; all errors at once."""
         if not self.plan.tables:
-            raise PlanError(self.plan.path.name, "has no table", "release its records with: discreet pram PLAN")
+            command = "swap" if self.plan.swap else "pram"
+            raise PlanError(self.plan.path.name, "has no table", f"release its records with: discreet {command} PLAN")
         gathered = Gathered(self.plan.path.name)
         made = {one.name: gathered.attempt(partial(self.table, one)) for one in self.plan.tables}
         gathered.refuse()
@@ -198,3 +199,11 @@ def secret_of(plan: Plan) -> Secret | None:
     if section.secret_file:
         return Secret.from_file(plan.file(section.secret_file), paper=paper)
     return Secret.from_environment(str(section.secret_environment), paper=paper)
+
+
+def needed_secret(plan: Plan) -> Secret:
+    """The same, or a PlanError where the plan names no secret."""
+    secret = secret_of(plan)
+    if secret is None:
+        raise PlanError(plan.path.name, "names no secret to make keys with", "secret_file or secret_environment in [microdata]")
+    return secret

@@ -1,4 +1,4 @@
-"""The command line: ``discreet run | audit | pram | estimate | methods | demo``.
+"""The command line: ``discreet run | audit | pram | swap | estimate | methods | demo``.
 
 Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is not protected; 4 the solver failed.
 """
@@ -6,7 +6,6 @@ Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is 
 from __future__ import annotations
 
 import argparse
-import csv
 import inspect
 import io
 import json
@@ -15,12 +14,14 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.cli.options import common, progress, seconds
+from discreet.cli.records import add_records
 from discreet.errors import InputError, NotProtectedError, ParameterError, SdcError, SolverError, near, some
 
 __all__ = ["command_parser", "main"]
@@ -79,7 +80,7 @@ def command_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a plan: protect, audit, publish, report")
     run.add_argument("plan", help="the plan, a TOML file")
-    _common(run)
+    common(run)
     run.set_defaults(command=_run)
 
     audit = commands.add_parser("audit", help="audit tables as they stand, hiding nothing more")
@@ -89,84 +90,19 @@ def command_parser() -> argparse.ArgumentParser:
     audit.add_argument("--total", metavar="CODE", help="the code of the totals ('Total' by default)")
     for role, text in AUDIT_COLUMNS.items():
         audit.add_argument(f"--{role}", metavar="COLUMN", help=f"the column of the csv file with {text}")
-    audit.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
+    audit.add_argument("--time-limit", type=seconds, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
     audit.set_defaults(command=_audit)
 
-    pram = commands.add_parser("pram", help="randomise the records of a plan's section [pram], and write what may be released")
-    pram.add_argument("plan", help="the plan, a TOML file")
-    _out(pram)
-    pram.set_defaults(command=_pram)
+    add_records(commands)
 
-    estimate = commands.add_parser("estimate", help="unbiased tables from a randomised file, with their errors")
-    _estimates(estimate)
-    estimate.set_defaults(command=_estimate)
-
-    methods = commands.add_parser("methods", help="list the methods, PRAM and its designs, or explain one")
+    methods = commands.add_parser("methods", help="list the methods, PRAM and its designs, those for swapping, or explain one")
     methods.add_argument("name", nargs="?", help="the method or design to explain")
     methods.set_defaults(command=_methods)
 
     demo = commands.add_parser("demo", help="run the demonstration: turnover of 100,000 synthetic enterprises")
-    _common(demo, out="demo-output")
+    common(demo, out="demo-output")
     demo.set_defaults(command=_demo)
     return parser
-
-
-def _common(parser: argparse.ArgumentParser, out: str | None = None) -> None:
-    _out(parser, out)
-    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="seconds a table for audit and repair")
-
-
-def _out(parser: argparse.ArgumentParser, out: str | None = None) -> None:
-    text = f"the folder for release and report (default: {out or 'the name of the plan and -output'})"
-    parser.add_argument("--out", default=out, metavar="DIR", help=text)
-
-
-def _estimates(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("document", help="the document, a file .pram.json that came with the records")
-    parser.add_argument(
-        "--by", type=_listed, default=[], metavar="COLUMNS", help="what the table is by: sex,region; quote a name with a comma"
-    )
-    parser.add_argument("--records", metavar="FILE", help="the randomised records (default: the file that the document names)")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--total", metavar="COLUMN", help="totals of this column; without this, --mean and --share, counts of records"
-    )
-    what.add_argument("--mean", metavar="COLUMN", help="means of this column")
-    text = "shares of the codes of these columns, within each combination of those of --by"
-    what.add_argument("--share", type=_listed, metavar="COLUMNS", help=text)
-    parser.add_argument(
-        "--on-value", choices=("drop", "zero"), help="leave out records without a value of --total or --mean, or take it as 0"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="the column of sampling weights")
-    text = "the column of ultimate clusters (or of records): errors then are those of sample and randomisation together"
-    parser.add_argument("--cluster", metavar="COLUMN", help=text)
-    parser.add_argument("--design-strata", type=_listed, default=[], metavar="COLUMNS", help="the strata of that sample")
-    parser.add_argument("--level", type=_level, default=0.95, metavar="SHARE", help="the level of the intervals")
-    parser.add_argument("--csv", metavar="FILE", help="write the table into this file, in full")
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line if name.strip()]
-
-
-def _level(text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        level = 0.0
-    if not 0 < level < 1:
-        raise argparse.ArgumentTypeError(f"takes a number between 0 and 1, not {text!r}")
-    return level
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"takes a number of seconds above 0, not {text!r}")
-    return seconds
 
 
 # -------------------------------------------------------------------- run
@@ -177,7 +113,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _demo(given: argparse.Namespace) -> int:
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     places = (package / "_demo", package.parents[1] / "examples" / "register")
     plan = next((place / DEMO_PLAN for place in places if (place / DEMO_PLAN).is_file()), places[0] / DEMO_PLAN)
     return _execute(plan, given.out, given.time_limit)
@@ -191,7 +127,7 @@ def _execute(plan: Path, out: str | None, time_limit: float | None) -> int:
     target = Path(out or f"{plan.stem}-output")
     checked = read_plan(plan)
     check_out(checked, target)
-    run = run_plan(checked, time_limit=time_limit, progress=_progress())
+    run = run_plan(checked, time_limit=time_limit, progress=progress())
     with gathered(target, stale=[*run.file_names, "report.html", "report.json"]) as folder:
         write_release(run, folder)
         _write_report(run, folder)
@@ -201,6 +137,8 @@ def _execute(plan: Path, out: str | None, time_limit: float | None) -> int:
     print(f"written to {target}: {', '.join(written)}")
     if checked.pram is not None:
         print(f"note: the records of [pram] are randomised by: discreet pram {checked.path.name}")
+    if checked.swap is not None:
+        print(f"note: the records of [swap] are swapped by: discreet swap {checked.path.name}")
     for one in run.refused:
         print(f"discreet: {one.name} is refused: {one.refusal}", file=sys.stderr)
     return NOT_PROTECTED if run.refused else 0
@@ -233,12 +171,6 @@ def _counted(table: Any) -> str:
     perturbed = f"{int(changed.sum())} perturbed{among}, " if changed.any() else ""
     suppressions = f"{int((hidden & table.primary).sum())} primary and {int((hidden & table.secondary).sum())} secondary"
     return f"{table.cells} cells, {perturbed}{suppressions} suppressions"
-
-
-def _progress() -> Callable[[str], None] | None:
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-    return lambda text: print(f"· {text}", file=sys.stderr, flush=True)
 
 
 # -------------------------------------------------------------------- audit
@@ -297,67 +229,6 @@ def _planned(path: Path) -> list[tuple[str, Any]]:
         name = " + ".join(one.name for one in group)
         found.append((name, reduce(lambda current, method: method.apply(current), rules, table)))
     return found
-
-
-# -------------------------------------------------------------------- pram, estimate
-
-
-def _pram(given: argparse.Namespace) -> int:
-    from discreet.io.staging import gathered
-    from discreet.plan.pram import CONFIDENTIAL, REPORT, pram_names, run_pram, write_pram_run
-    from discreet.plan.read import read_plan
-    from discreet.plan.run import check_out
-    from discreet.report.pram import pram_report
-
-    plan = Path(given.plan)
-    target = Path(given.out or f"{plan.stem}-output")
-    checked = read_plan(plan)
-    check_out(checked, target, pram_names(checked))
-    run = run_pram(checked, progress=_progress())
-    with gathered(target, stale=pram_names(checked)) as folder:
-        document = write_pram_run(run, folder)
-        try:
-            page = pram_report(run.file, document, title=f"{checked.path.name}: {document.file}", risk=run.risk)
-            (folder / REPORT).write_text(page, "utf-8")
-        except InputError as error:  # the extra is not installed; the release does not depend on it
-            print(f"discreet: no report: {error}", file=sys.stderr)
-        written = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    variables = "1 randomised variable" if len(document.variables) == 1 else f"{len(document.variables)} randomised variables"
-    print(f"{document.file}: {document.records} records, {variables}, ε = {document.epsilon:.4g} in all; {run.seconds:.1f} s")
-    for text in (*run.notes, *run.risk.warnings):
-        print(f"note: {text}")
-    print(f"written to {target}: {', '.join(written)}; what is in {CONFIDENTIAL} is not for release")
-    return 0
-
-
-def _estimate(given: argparse.Namespace) -> int:
-    from discreet.inference.counts import estimate_counts
-    from discreet.inference.sums import estimate_means, estimate_proportions, estimate_totals
-    from discreet.io.estimates import write_estimates
-    from discreet.io.pram import read_pram
-
-    numbers = given.total is not None or given.mean is not None
-    if not given.by and not numbers and not given.share:
-        raise ParameterError("estimate", "no column is named", "--by sex,region")
-    if given.on_value and not numbers:
-        raise ParameterError("--on-value", "says what to do without a value, and none is asked for", "leave it out")
-    released = read_pram(Path(given.document), given.records)
-    inputs = (Path(given.document), Path(given.records or Path(given.document).parent / released.document.file))
-    if given.csv and Path(given.csv).resolve() in [file.resolve() for file in inputs]:
-        raise InputError(Path(given.csv).name, "is read, and the table would replace it", "choose another file for the table")
-    options = {name: getattr(given, name) for name in ("weight", "cluster", "design_strata", "level")}
-    if given.total is not None:
-        found = estimate_totals(released, given.total, given.by, on_value=given.on_value, **options)
-    elif given.mean is not None:
-        found = estimate_means(released, given.mean, given.by, on_value=given.on_value, **options)
-    elif given.share:
-        found = estimate_proportions(released, given.share, given.by, **options)
-    else:
-        found = estimate_counts(released, given.by, **options)
-    if given.csv:
-        write_estimates(found.columns(), given.csv)
-    print(found)
-    return 0
 
 
 # -------------------------------------------------------------------- methods
