@@ -40,8 +40,8 @@ class MarginSwap:
     in the variables D, can exchange their values on a side E of D, with something of D on either side, exactly if no margin
     holds variables of both sides: E is a union of components of the graph on D.  Record i then has j's values on E, and keeps
     all its other values and all other columns, and j likewise.  No variable of ``stay`` is in E; between the sides that this
-    leaves the distance decides: the sum over E of that between both codes, 1 for codes without order.  A column that is named in
-    ``travel`` moves with its variable; all others stay.  Empty codes are a category like any other.
+    leaves the distance decides: the sum over E of that between both codes, 1 for codes without order.  A column that is named
+    in ``travel`` moves with its variable; all others stay.  Empty codes are a category like any other.
 
     A record is risky if at most ``at_most`` records have its combination of ``keys``.  For each, the ``candidates`` best
     exchanges are sought, and of all of these, disjoint pairs are chosen together, by a matching that changes as many risky
