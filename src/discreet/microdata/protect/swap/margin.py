@@ -49,8 +49,8 @@ class MarginSwap:
     until no more of them change.  Those that no pair can change take part in a swap of up to ``records`` records, if there is
     one.  With more than 1,000 risky records, so many are matched at a time.
 
-    Guards against: finding a person by a rare combination of keys and reading its other values; certainty that any record of
-    the file is one of the population.
+    Guards against: finding a person by a rare combination of keys and reading its other values; being certain that such a
+    combination in the released file is that of a person.
     Does not guard against: what the margins themselves tell, also of records that they prove to exist, which no swap can
     change; values of the side that stays, which are still together; a second release of the same records with other swaps.
     """
