@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.names import MODULE
+
 if TYPE_CHECKING:
     from discreet.audit import Audit, publish
     from discreet.audit.attacks import attack_report
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
     from discreet.inference.sums import estimate_means, estimate_proportions, estimate_ratios, estimate_totals
     from discreet.io.given import read_given
     from discreet.io.hierarchies import read_hierarchy
+    from discreet.io.jj import read_jj, write_jj
     from discreet.io.microdata import read_microdata
+    from discreet.io.patterns import read_pattern
     from discreet.io.pram import document_of, read_pram, write_pram
     from discreet.io.ptables import read_ptable, write_ptable
     from discreet.io.published import write_published
@@ -86,6 +90,7 @@ if TYPE_CHECKING:
     from discreet.model.margins import Margins
     from discreet.model.microdata import Microdata, Missing
     from discreet.model.noise import Noise, UnitNoise
+    from discreet.model.pattern import Pattern
     from discreet.model.pram_file import PramFile
     from discreet.model.ptable import PTable
     from discreet.model.published import Exemption, PublishedTable
@@ -100,6 +105,7 @@ if TYPE_CHECKING:
     from discreet.plan.protect import protect
     from discreet.plan.read import read_plan
     from discreet.plan.run import run_plan
+    from discreet.plan.shared import protect_shared
     from discreet.plan.swap import foresee_swap, run_swap
     from discreet.report.pram import pram_report
     from discreet.report.swap import swap_report
@@ -114,6 +120,8 @@ if TYPE_CHECKING:
         total_variance,
     )
     from discreet.tables.perturb.ptable_design import design_counts, design_magnitudes
+    from discreet.tables.preferences import AvoidTotals, Cost, KeepPattern
+    from discreet.tables.preferences.keep_pattern import PatternChanges
     from discreet.tables.rounding import (
         ControlledAdjustment,
         ControlledRounding,
@@ -128,18 +136,29 @@ if TYPE_CHECKING:
         true_range,
     )
     from discreet.tables.rules import PQ, APriori, Dominance, KDisclosure, MinimumFrequency, PPercent, Request, ZeroUnsafe
-    from discreet.tables.suppress import ExactSuppression, GaussSuppression, repair
+    from discreet.tables.suppress import (
+        ExactSuppression,
+        GaussSuppression,
+        HypercubeSuppression,
+        ModularSuppression,
+        NetworkSuppression,
+        SearchSuppression,
+        Suppression,
+        repair,
+    )
 
 __all__ = [
     "PQ",
     "APriori",
     "AdditivityError",
     "Audit",
+    "AvoidTotals",
     "Calibration",
     "CellKey",
     "CellKeyMagnitude",
     "ControlledAdjustment",
     "ControlledRounding",
+    "Cost",
     "CyclicTypeOne",
     "DistanceDecay",
     "Dominance",
@@ -153,12 +172,14 @@ __all__ = [
     "GivenAway",
     "Hierarchy",
     "HierarchyError",
+    "HypercubeSuppression",
     "InnerCellRounding",
     "InputError",
     "Intruder",
     "InvariantCyclic",
     "KAry",
     "KDisclosure",
+    "KeepPattern",
     "KeyCounts",
     "LayeredPerturbation",
     "LpmScheme",
@@ -168,7 +189,9 @@ __all__ = [
     "MinimumFrequency",
     "Missing",
     "Mixture",
+    "ModularSuppression",
     "Move",
+    "NetworkSuppression",
     "Noise",
     "NotProtectedError",
     "Occurrence",
@@ -176,6 +199,8 @@ __all__ = [
     "PPercent",
     "PTable",
     "ParameterError",
+    "Pattern",
+    "PatternChanges",
     "PlanError",
     "Pram",
     "PramDocument",
@@ -195,10 +220,12 @@ __all__ = [
     "RoundSignificant",
     "RoundingAudit",
     "SdcError",
+    "SearchSuppression",
     "Secret",
     "Sinkhorn",
     "SmallCountAdjustment",
     "SolverError",
+    "Suppression",
     "SwapFile",
     "SwapLoss",
     "Table",
@@ -247,12 +274,15 @@ __all__ = [
     "pram_report",
     "pram_risk",
     "protect",
+    "protect_shared",
     "protection",
     "publish",
     "published_rounding_audit",
     "read_given",
     "read_hierarchy",
+    "read_jj",
     "read_microdata",
+    "read_pattern",
     "read_plan",
     "read_pram",
     "read_ptable",
@@ -277,6 +307,7 @@ __all__ = [
     "truncated",
     "undoing_columns",
     "unlist",
+    "write_jj",
     "write_pram",
     "write_ptable",
     "write_published",
@@ -286,94 +317,11 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "discreet.audit": "Audit publish",
-    "discreet.audit.attacks": "attack_report",
-    "discreet.audit.profiles": "Profile",
-    "discreet.audit.rounding": "RoundingAudit published_rounding_audit rounding_audit",
-    "discreet.errors": (
-        "AdditivityError HierarchyError InputError NotProtectedError ParameterError PlanError SdcError SolverError"
-    ),
-    "discreet.inference.counts": "estimate_counts",
-    "discreet.inference.estimates": "Estimates",
-    "discreet.inference.extra_keys": "matched_counts",
-    "discreet.inference.fit": "Fit",
-    "discreet.inference.independence": "independence_test",
-    "discreet.inference.invariant": "invariant_counts",
-    "discreet.inference.linear": "linear_regression",
-    "discreet.inference.logistic": "logistic_regression",
-    "discreet.inference.loglinear": "loglinear",
-    "discreet.inference.nonnegative": "Calibration em_counts truncated",
-    "discreet.inference.sums": "estimate_means estimate_proportions estimate_ratios estimate_totals",
-    "discreet.io.given": "read_given",
-    "discreet.io.hierarchies": "read_hierarchy",
-    "discreet.io.microdata": "read_microdata",
-    "discreet.io.pram": "document_of read_pram write_pram",
-    "discreet.io.ptables": "read_ptable write_ptable",
-    "discreet.io.published": "write_published",
-    "discreet.io.swap": "write_swapped write_swaps",
-    "discreet.loss": "perturbation_loss suppression_loss",
-    "discreet.loss.swapping": "SwapLoss swap_loss",
-    "discreet.microdata.protect.pram": (
-        "CyclicTypeOne DistanceDecay InvariantCyclic KAry Mixture Occurrence OwnMatrix RankOne Sinkhorn Target "
-        "TwoStage TypeOne achieved"
-    ),
-    "discreet.microdata.protect.pram.apply": "Pram start_pram",
-    "discreet.microdata.protect.swap": "MarginSwap RandomSwap RankSwap TargetedSwap",
-    "discreet.microdata.protect.swap.moves": "Move smallest_move",
-    "discreet.microdata.protect.swap.partners": "swap_partners swappable",
-    "discreet.microdata.protect.swap.start": "start_swap",
-    "discreet.microdata.risk.given_away": "GivenAway given_away",
-    "discreet.microdata.risk.named": "named_records named_units",
-    "discreet.microdata.risk.pram": "expectation_ratios joint_odds match_probability odds_bound posterior_odds",
-    "discreet.microdata.risk.pram_file": "pram_risk",
-    "discreet.microdata.risk.swap_risk": "swap_risk",
-    "discreet.microdata.risk.undone": "undoing_columns",
-    "discreet.microdata.risk.uniques": "KeyCounts key_counts",
-    "discreet.model.hierarchy": "Hierarchy",
-    "discreet.model.intruder": "Intruder",
-    "discreet.model.keys": "Secret",
-    "discreet.model.knowledge": "header_total percentages",
-    "discreet.model.link": "link",
-    "discreet.model.margins": "Margins",
-    "discreet.model.microdata": "Microdata Missing",
-    "discreet.model.noise": "Noise UnitNoise",
-    "discreet.model.pram_file": "PramFile",
-    "discreet.model.ptable": "PTable",
-    "discreet.model.published": "Exemption PublishedTable",
-    "discreet.model.randomised": "PramDocument Randomised",
-    "discreet.model.released": "ReleasedFile",
-    "discreet.model.swap_file": "SwapFile",
-    "discreet.model.table": "Table",
-    "discreet.model.tabulate": "tabulate",
-    "discreet.model.transition": "TransitionMatrix",
-    "discreet.model.unlisted": "unlist",
-    "discreet.plan.pram": "run_pram",
-    "discreet.plan.protect": "protect",
-    "discreet.plan.read": "read_plan",
-    "discreet.plan.run": "run_plan",
-    "discreet.plan.swap": "foresee_swap run_swap",
-    "discreet.report.pram": "pram_report",
-    "discreet.report.swap": "swap_report",
-    "discreet.tables.perturb": "CellKey CellKeyMagnitude EvansZayatzSlanta LayeredPerturbation TopContributors",
-    "discreet.tables.perturb.moments": (
-        "EzsScheme LpmScheme TcmScheme contribution_variances protection simulated total_variance"
-    ),
-    "discreet.tables.perturb.ptable_design": "design_counts design_magnitudes",
-    "discreet.tables.rounding": (
-        "ControlledAdjustment ControlledRounding InnerCellRounding RoundConventional RoundGraduated RoundMidpoint "
-        "RoundRandom RoundSignificant SmallCountAdjustment narrow_outputs true_range"
-    ),
-    "discreet.tables.rules": "APriori Dominance KDisclosure MinimumFrequency PPercent PQ Request ZeroUnsafe",
-    "discreet.tables.suppress": "ExactSuppression GaussSuppression repair",
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
+    if name not in MODULE:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE[name]), name)
+    value = getattr(import_module(MODULE[name]), name)
     globals()[name] = value
     return value
 

@@ -16,7 +16,7 @@ SOURCE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).resolve().parents[2]
 MODULES = sorted(SOURCE.rglob("*.py"))
 FRAMES = ("pandas", "polars", "pyarrow", "narwhals")
-OPTIONAL = (*FRAMES, "altair", "jinja2", "rich", "vl_convert", "scipy", "duckdb", "highspy", "rustworkx")
+OPTIONAL = (*FRAMES, "altair", "jinja2", "numba", "rich", "vl_convert", "scipy", "duckdb", "highspy", "rustworkx")
 FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", ".ci")
 
 

@@ -18,11 +18,15 @@ from discreet.method import build, parameters
 from discreet.model.contributions import Contributions
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.noise import Noise, UnitNoise
+from discreet.model.pattern import Pattern
 from discreet.model.ptable import PTable
 from discreet.model.table import Status, Table
-from discreet.plan.catalog import CATALOG, PERTURBATION, SUPPRESSION, as_settings, find, from_settings
+from discreet.plan.catalog import CATALOG, PERTURBATION, PREFERENCES, SUPPRESSION, as_settings, find, from_settings
 from discreet.testing import assert_same_table, small_table
 
+EARLIER = Pattern(
+    variables=("v1", "v2"), codes=np.array([["A", "B"], ["B", "C"], ["C", "A"]], object), hidden=np.array([True, True, False])
+)
 EXAMPLES: dict[str, dict[str, Any]] = {
     "controlled-adjustment": {"most": 100},
     "inner-cell-rounding": {"base": 15},
@@ -31,7 +35,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "cell-key": {"largest": 3, "variance": 2.0},
     "cell-key-magnitude": {"ptable": PTable.of([0, 1, 5, 5], [0, 0, -1, 1], [1, 1, 0.5, 0.5])},
+    "cost": {"of": "n"},
     "k-disclosure": {"variable": "v2"},
+    "keep-pattern": {"patterns": (EARLIER,)},
     "request": {"p1": 50},
     "round-graduated": {"steps": [[18, 3], [99, 5], [999, 10]], "above": 100},
     "small-count-adjustment": {"totals": "independent"},
@@ -126,6 +132,7 @@ def test_it_does_something_on_the_example(name: str) -> None:
     before = prepared(name)
     after = method_of(name).apply(before)
     changed = (after.status[: before.cells] != before.status).any() or after.perturbed.any()
+    changed |= name in PREFERENCES and bool((after.cost != before.cost).any())
     assert changed, "the example must show the method at work, or the other tests say nothing"
 
 
@@ -156,6 +163,7 @@ def test_the_order_of_cells_is_irrelevant(name: str, seed: int) -> None:
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     np.testing.assert_array_equal(shuffled.status[back[: plain.cells]], plain.status[: table.cells])
+    np.testing.assert_array_equal(shuffled.cost[back[: plain.cells]], plain.cost[: table.cells])
     np.testing.assert_array_equal(shuffled.shown[back[: plain.cells]], plain.shown[: table.cells])
 
 

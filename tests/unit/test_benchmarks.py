@@ -129,7 +129,7 @@ def test_the_handed_over_files_are_the_table(module, table, tmp_path):
         assert again.level.tolist() == tree.level.tolist()
 
 
-@pytest.mark.parametrize("word", ["gauss", "gauss-alone", "exact"])
+@pytest.mark.parametrize("word", ["gauss", "gauss-alone", "exact", "suppression"])
 def test_our_own_side_of_the_comparison_protects(module, table, tmp_path, word):
     run = module("benchmarks.peers.run")
     module("benchmarks.peers.exchange").hand_over(table, tmp_path)
@@ -141,6 +141,24 @@ def test_our_own_side_of_the_comparison_protects(module, table, tmp_path, word):
     assert verdict["audit"]["exact"] == 0
     if word != "gauss-alone":
         assert verdict["audit"]["safe"] == verdict["audit"]["suppressed"]
+
+
+def test_for_outsiders_only_costs_less_and_exposes_a_contributor(module, tmp_path):
+    top = np.array(
+        [[[30, 20, 2], [15, 0, 0], [40, 20, 2], [15, 1, 1]], [[12, 10, 2], [9, 8, 1], [20, 10, 1], [4, 3, 1]]], float
+    )
+    units = np.minimum((top > 0).sum(axis=-1), 3)
+    table = dc.PPercent(p=20).apply(small_table(top.sum(axis=-1), n=units, top=top).with_intruder(dc.Intruder(unions=False)))
+    exchange, ours, run = (module(f"benchmarks.peers.{name}") for name in ("exchange", "ours", "run"))
+    exchange.hand_over(table, tmp_path)
+    verdict = {}
+    for word in ("exact", "exact-outsiders"):
+        ours.main(tmp_path, tmp_path / word, word, 60)
+        verdict[word] = run.judged(table, np.array(json.loads((tmp_path / word).read_text())["hidden"]))
+    assert verdict["exact"]["cost"] > verdict["exact-outsiders"]["cost"]
+    assert verdict["exact"]["audit"]["insider pairs failed"] == 0
+    assert verdict["exact-outsiders"]["audit"]["insider pairs failed"] > 0
+    assert verdict["exact-outsiders"]["audit"]["safe"] == verdict["exact-outsiders"]["audit"]["suppressed"]
 
 
 def test_a_pattern_that_hides_too_little_is_found_out(module, table):
@@ -160,6 +178,31 @@ def test_a_tool_that_takes_too_long_or_breaks_is_an_outcome(module, table, tmp_p
     broken = run.run_tool(run.Tool("none", "no_such_tool", "x"), Path(sys.executable), tmp_path, 60)
     assert "no_such_tool" in broken["error"]
     assert not list(tmp_path.glob("work-*"))
+
+
+def test_a_tool_gets_its_share_of_the_time_that_another_took(module):
+    run = module("benchmarks.peers.run")
+    half = run.Tool("half", "ours", "gauss", within=("other", 0.5))
+    assert run.limit_of(half, [{"tool": "another", "cpu": 3.0}, {"tool": "other", "cpu": 8.0}], 60) == 4.0
+    assert run.limit_of(half, [{"tool": "other", "error": "stopped after 90 s"}], 60) == 30.0
+    assert run.limit_of(run.Tool("whole", "ours", "gauss"), [{"tool": "other", "cpu": 8.0}], 60) == 60
+    before = [tool.name for tool in run.TOOLS]
+    for tool in run.TOOLS:
+        assert tool.within is None or before.index(tool.within[0]) < before.index(tool.name)
+
+
+def test_tools_are_chosen_by_words_of_their_names(module):
+    chosen = module("benchmarks.peers.run").chosen
+    assert {tool.name for tool in chosen(["MOD"])} == {"pytauargus MOD", "discreet search, in MOD's time"}
+    assert not any(tool.optimal for tool in chosen())
+    assert len(chosen(optimal=True)) > len(chosen())
+    assert chosen(["no such tool"]) == []
+
+
+def test_what_ended_a_tool_is_told_without_its_advice(module):
+    words = ["Traceback", "discreet.errors.InputError: table: is no network", "  fix: use another", ""]
+    assert module("benchmarks.peers.run")._last_words(words) == words[1]
+    assert module("benchmarks.peers.run")._last_words([]) == "no word"
 
 
 def test_a_comparison_gives_ratios_and_leaves_nothing_behind(module, table, tmp_path, monkeypatch):
@@ -228,6 +271,33 @@ def test_the_perturbed_tables_of_the_benchmarks_are_perturbed(module, records):
     assert subject.counts(records, dc.design_counts(5, 2.0), subject.FEW).perturbed.all()
     ptable = dc.design_magnitudes(5, 2.0, steps=4, anchors=(1.0, 2.0, 3.0))
     assert subject.magnitudes(records, ptable, subject.FEW).perturbed.all()
+
+
+def test_the_subjects_of_suppression_run_tools_that_exist(module):
+    subject, run = module("benchmarks.subjects.suppression"), module("benchmarks.peers.run")
+    for table, rows, tools, seconds in subject.BESIDE:
+        assert table in run.TABLES
+        assert set(tools) <= {tool.name for tool in run.TOOLS}
+        limit = module("benchmarks.registry").SUBJECTS[f"suppress-{table.replace('×', '-')}-{rows // 1000}k"].limit
+        assert limit > run.PATIENCE * seconds * len(tools)
+
+
+def test_what_is_told_of_a_result_beside_another(module):
+    told = module("benchmarks.subjects.suppression").told
+    audit = {"exact": 1, "too narrow": 2, "not proved": 0, "insider pairs failed": 3, "unions failed": 4}
+    result = {"secondary": 7, "cost": 50.0, "audit": audit}
+    facts = told(result, {"cost": 200.0})
+    assert facts["of the other's"] == 0.25
+    assert (facts["exact"], facts["too narrow"], facts["exposed"]) == (1, 2, 7)
+    assert "of the other's" not in told(result)
+    assert told({"error": "stopped after 90 s"}) == {"no result": "stopped after 90 s"}
+
+
+def test_the_table_of_five_dimensions_has_something_to_protect(module):
+    table = module("benchmarks.subjects.suppression").five_dimensions((2, 2, 2, 2, 2))
+    assert len(table.layouts[0].variables) == 5
+    assert table.cells == 3**5
+    assert table.primary.any()
 
 
 def test_records_are_the_same_every_time(module, records, tmp_path):

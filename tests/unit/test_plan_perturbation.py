@@ -267,7 +267,7 @@ def test_methods_are_listed_by_what_they_do(capsys: pytest.CaptureFixture[str]) 
     said = capsys.readouterr().out
     places = [said.index(f"{family}:") for family in FAMILIES]
     assert places == sorted(places)
-    assert places[2] < said.index("  lpm ") < places[3] < said.index("  round-random ")
+    assert places[-2] < said.index("  lpm ") < places[-1] < said.index("  round-random ")
     assert cli.main(["methods", "cell-key"]) == 0
     assert 'In a plan: { method = "cell-key", … }' in capsys.readouterr().out
     assert cli.main(["methods", "tcm"]) == 0

@@ -12,7 +12,7 @@ from discreet.model.intruder import Intruder
 from discreet.model.layout import Knowledge
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency, PPercent
-from discreet.tables.suppress import GaussSuppression, repair
+from discreet.tables.suppress import GaussSuppression, opening, repair
 from discreet.tables.suppress.probing import TOLERANCE
 from discreet.testing import small_table
 
@@ -112,6 +112,26 @@ def test_audit_and_repair_in_turns_end_safe(seed: int) -> None:
     assert audit(table).counts["safe"] == table.suppressed.sum()
 
 
+def until_safe(table: Table) -> Table:
+    while findings := audit(table).findings:
+        table = repair(table, findings)
+    return table
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_a_large_table_will_do(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    whole = until_safe(business(seed))
+    sizes, plain = [], opening.Opener._part
+    monkeypatch.setattr(opening, "_WHOLE", 0)
+    monkeypatch.setattr(opening, "_ALL", (6, 20, 2**62))
+    monkeypatch.setattr(opening, "_NEAR", (6, 20))
+    monkeypatch.setattr(opening.Opener, "_part", lambda self, columns: sizes.append(len(columns)) or plain(self, columns))
+    done = until_safe(business(seed))
+    assert (done.status >= business(seed).status).all()
+    assert done.cost[done.secondary].sum() <= 1.6 * whole.cost[whole.secondary].sum()
+    assert min(sizes) < done.cells / 2
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_findings_does_not_matter(seed: int) -> None:
     table = GaussSuppression().apply(business(seed, insiders="none"))
@@ -152,7 +172,7 @@ def test_a_cell_known_beforehand_is_named_as_of_no_help() -> None:
     with pytest.raises(NotProtectedError, match="known beforehand") as caught:
         repair(table, [Finding(kind="too narrow", cell=target, up=2.0)])
     assert {"cell": table.label(zero), "role": "cannot move"} in caught.value.details
-    assert {"cell": table.label(table.cell()), "role": "must be published"} in caught.value.details
+    assert {"cell": table.label(table.cell()), "role": "must be published", "free": True} in caught.value.details
 
 
 def test_no_value_is_in_the_error() -> None:

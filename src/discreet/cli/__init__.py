@@ -1,4 +1,4 @@
-"""The command line: ``discreet run | audit | pram | swap | estimate | methods | demo``.
+"""The command line: ``discreet run | audit | suppress | pram | swap | estimate | methods | demo``.
 
 Exit codes: 0 done; 2 the input, the plan or the command is wrong; 3 a table is not protected; 4 the solver failed.
 """
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.cli.options import common, progress, seconds
+from discreet.cli.options import common, counted, print_verdict, progress, seconds
 from discreet.cli.records import add_records
+from discreet.cli.suppress import add_suppress
 from discreet.errors import InputError, NotProtectedError, ParameterError, SdcError, SolverError, near, some
 
 __all__ = ["command_parser", "main"]
@@ -35,7 +36,6 @@ AUDIT_COLUMNS = {
     "lower-protection": "lower protection levels",
     "upper-protection": "upper protection levels",
 }
-MOST_FINDINGS = 20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +84,8 @@ def command_parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     audit = commands.add_parser("audit", help="audit tables as they stand, hiding nothing more")
-    audit.add_argument("source", help="a plan (its suppression methods are left out), or a csv file with one line a cell")
+    text = "a plan (its suppression methods are left out), a csv file with one line a cell, or a JJ file"
+    audit.add_argument("source", help=text)
     audit.add_argument("--spanning", nargs="+", default=[], metavar="COLUMN", help="the spanning variables of the csv file")
     audit.add_argument("--hierarchy", action="append", default=[], metavar="COLUMN=FILE", help="the code tree of a column")
     audit.add_argument("--total", metavar="CODE", help="the code of the totals ('Total' by default)")
@@ -93,6 +94,7 @@ def command_parser() -> argparse.ArgumentParser:
     audit.add_argument("--time-limit", type=seconds, metavar="SECONDS", help="seconds a table; the rest counts as not safe")
     audit.set_defaults(command=_audit)
 
+    add_suppress(commands)
     add_records(commands)
 
     methods = commands.add_parser("methods", help="list the methods, PRAM and its designs, those for swapping, or explain one")
@@ -160,17 +162,7 @@ def _summary(one: Any) -> str:
     verdict = "REFUSED"
     if one.published is not None:
         verdict = "published with signed exceptions" if one.published.exceptions else "published"
-    return f"{one.name}: {verdict}; {_counted(table)}; {one.audit!r}; {one.seconds:.1f} s"
-
-
-def _counted(table: Any) -> str:
-    """How many cells there are, and what became of those that are not shown as they are."""
-    hidden, changed = table.suppressed, table.perturbed
-    sensitive = int((changed & table.primary).sum())
-    among = f" ({sensitive} of them sensitive)" if sensitive else ""
-    perturbed = f"{int(changed.sum())} perturbed{among}, " if changed.any() else ""
-    suppressions = f"{int((hidden & table.primary).sum())} primary and {int((hidden & table.secondary).sum())} secondary"
-    return f"{table.cells} cells, {perturbed}{suppressions} suppressions"
+    return f"{one.name}: {verdict}; {counted(table)}; {one.audit!r}; {one.seconds:.1f} s"
 
 
 # -------------------------------------------------------------------- audit
@@ -182,12 +174,7 @@ def _audit(given: argparse.Namespace) -> int:
     unsafe = False
     for name, table in _tables(given):
         proof = audit(table, time_limit=given.time_limit)
-        print(f"{name}: {'safe' if proof.safe else 'NOT SAFE'}; {_counted(table)}; {proof!r}")
-        for finding in proof.findings[:MOST_FINDINGS]:
-            where = f"sum of {len(finding.together)} hidden cells" if finding.together else table.label(finding.cell)
-            print(f"  {finding.kind}: {where}" + (f" (rule {finding.rule})" if finding.rule else ""))
-        if len(proof.findings) > MOST_FINDINGS:
-            print(f"  and {len(proof.findings) - MOST_FINDINGS} more")
+        print_verdict(name, table, proof)
         unsafe |= not proof.safe
     return NOT_PROTECTED if unsafe else 0
 
@@ -195,13 +182,16 @@ def _audit(given: argparse.Namespace) -> int:
 def _tables(given: argparse.Namespace) -> list[tuple[str, Any]]:
     columns = {role.replace("-", "_"): getattr(given, role.replace("-", "_")) for role in AUDIT_COLUMNS}
     columns = {role: column for role, column in (*columns.items(), ("total", given.total)) if column is not None}
-    if Path(given.source).suffix.lower() == ".toml":
-        useless = [*columns, *(["spanning"] if given.spanning else []), *(["hierarchy"] if given.hierarchy else [])]
-        if useless:
-            raise ParameterError("audit", f"{some(useless)} cannot be given beside a plan", "the plan says it")
-        return _planned(Path(given.source))
     from discreet.io.given import read_given
     from discreet.io.hierarchies import read_hierarchy
+    from discreet.io.jj import read_jj
+
+    kind = {".toml": "a plan", ".jj": "a JJ file"}.get(Path(given.source).suffix.lower())
+    if kind:
+        useless = [*columns, *(["spanning"] if given.spanning else []), *(["hierarchy"] if given.hierarchy else [])]
+        if useless:
+            raise ParameterError("audit", f"{some(useless)} cannot be given beside {kind}", "leave it out: the file says it")
+        return _planned(Path(given.source)) if kind == "a plan" else [(Path(given.source).name, read_jj(given.source))]
 
     if not given.spanning:
         raise ParameterError("audit", "no spanning variable is named", "--spanning nace region")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.errors import ParameterError, near
 from discreet.method import build, to_dict
 from discreet.microdata.protect import pram, swap
 from discreet.microdata.protect.pram.apply import Pram
-from discreet.tables import perturb, rounding, rules, suppress
+from discreet.tables import perturb, preferences, rounding, rules, suppress
 
 __all__ = [
     "CATALOG",
@@ -18,17 +18,21 @@ __all__ = [
     "FAMILIES",
     "FOR_RECORDS",
     "PERTURBATION",
+    "PREFERENCES",
     "SUPPRESSION",
     "SWAPPING",
     "as_settings",
     "find",
     "from_settings",
+    "out_of_order",
 ]
 
-RULES, HIDE, NOISE, ROUNDING = "What is sensitive", "Hide further cells", "Show noise", "Show rounded or adjusted numbers"
+RULES, PREFER, HIDE = "What is sensitive", "What to hide rather", "Hide further cells"
+NOISE, ROUNDING = "Show noise", "Show rounded or adjusted numbers"
 
 FAMILIES: dict[str, tuple[type[Any], ...]] = {
     RULES: rules.METHODS,
+    PREFER: preferences.METHODS,
     HIDE: suppress.METHODS,
     NOISE: perturb.METHODS,
     ROUNDING: rounding.METHODS,
@@ -37,6 +41,9 @@ FAMILIES: dict[str, tuple[type[Any], ...]] = {
 
 CATALOG: dict[str, type] = {method.NAME: method for family in FAMILIES.values() for method in family}
 """Every method by its name, rules first."""
+
+PREFERENCES: frozenset[str] = frozenset(method.NAME for method in FAMILIES[PREFER])
+"""The names of the methods that say which cells to hide rather than others."""
 
 SUPPRESSION: frozenset[str] = frozenset(method.NAME for method in FAMILIES[HIDE])
 """The names of the methods that hide further cells to protect the sensitive ones."""
@@ -68,6 +75,19 @@ def find(name: str, known: Mapping[str, type] = CATALOG) -> type:
     if method is None:
         raise ParameterError(name, f"there is no method {name!r}{near(name, known)}", "see: discreet methods")
     return method
+
+
+def out_of_order(methods: Sequence[Any]) -> list[tuple[int, str]]:
+    """The places in a list of methods where one stands that would change nothing there, and why."""
+    names = [getattr(method, "NAME", "") for method in methods]
+    found = []
+    for place, name in enumerate(names):
+        if name in PREFERENCES and SUPPRESSION.isdisjoint(names[place + 1 :]):
+            late = "stands behind" if SUPPRESSION.intersection(names[:place]) else "needs"
+            found.append(
+                (place, f"{name} changes nothing: it {late} the method that hides cells; write rules, {name}, suppression")
+            )
+    return found
 
 
 def from_settings(settings: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -11,7 +12,9 @@ from discreet.audit.publish import unsigned
 from discreet.model.published import Exemption
 from discreet.model.table import Table
 from discreet.plan.catalog import PERTURBATION, SUPPRESSION
+from discreet.tables.preferences import KeepPattern
 from discreet.tables.suppress import repair
+from discreet.tables.suppress.infeasible import refuse_hopeless
 
 __all__ = ["Method", "Progress", "apply_all", "protect", "secure"]
 
@@ -60,6 +63,8 @@ def apply_all(
         if getattr(method, "NAME", "") in PERTURBATION and _suppress(methods[:number]):
             table, _ = secure(table, methods[:number], exceptions=exceptions, time_limit=_left(deadline), progress=say)
         say(f"{getattr(method, 'NAME', type(method).__name__)}")
+        if not exceptions and _suppress([method]):
+            refuse_hopeless(table, str(getattr(method, "NAME", "")))
         table = method.apply(table)
     return table
 
@@ -90,9 +95,17 @@ def secure(
         late = deadline is not None and time.monotonic() >= deadline
         mendable = [finding for finding in unmet if finding.kind != "estimate"]
         if late or not mendable or not _suppress(methods):
-            return table, proof
+            return _compared(table, proof, methods)
         say(f"repair: {len(mendable)} demands are not met yet")
         table = repair(table, mendable, ahead=not exceptions)
+
+
+def _compared(table: Table, proof: Audit, methods: Sequence[Method]) -> tuple[Table, Audit]:
+    """The same with a line of history that tells what is otherwise than in an earlier pattern, if one was to be kept."""
+    for method in methods:
+        if isinstance(method, KeepPattern):
+            table = method.compared(table)
+    return table, proof if proof.table is table else dataclasses.replace(proof, table=table)
 
 
 def _left(deadline: float | None) -> float | None:

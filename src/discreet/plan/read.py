@@ -11,11 +11,11 @@ from typing import Any
 from discreet.errors import PlanError, SdcError, near
 from discreet.model.intruder import Intruder
 from discreet.model.microdata import Missing
-from discreet.plan.catalog import CATALOG
+from discreet.plan.catalog import CATALOG, PERTURBATION, SUPPRESSION, out_of_order
 from discreet.plan.columns import unknown_columns
 from discreet.plan.lines import Where
+from discreet.plan.method_files import method_files, with_files
 from discreet.plan.problems import Problems
-from discreet.plan.ptables import ptable_files, with_ptable
 from discreet.plan.read_pram import PramPlan, read_pram
 from discreet.plan.read_swap import SwapPlan, read_swap
 from discreet.plan.sections import (
@@ -37,7 +37,7 @@ FOR_TABLES = ("hierarchies", "intruder", "methods", "output")
 MISSING_FOR_TABLES = ("on_code", "category", "on_value")
 SOURCES = ("file", "tree", "columns", "prefix_lengths")
 FILE_ONLY = ("lead", "parent", "child", "encoding")
-TOGETHER = ("shadow", "published_decimals")
+TOGETHER = ("shadow", "published_decimals", "shared_pattern")
 COUNTED_ONLY = ("shadow", "cost", "where", "empty", "decimals")
 
 
@@ -83,8 +83,8 @@ class Plan:
         names = [section.path for section in (self.microdata, *(table.given for table in self.tables)) if section]
         names += [name for tree in self.hierarchies.values() for name in (tree.file, tree.labels) if name]
         names += [self.microdata.secret_file] if self.microdata and self.microdata.secret_file else []
-        ptables = ptable_files(method for table in self.tables for method in table.methods)
-        return [self.path, *map(self.file, names), *ptables]
+        read = method_files(method for table in self.tables for method in table.methods)
+        return [self.path, *map(self.file, names), *read]
 
     def file(self, name: str) -> Path:
         """A file that the plan names, relative to the plan."""
@@ -130,6 +130,10 @@ def _disjoint(one: TablePlan, other: TablePlan) -> bool:
     return any(mine[column].isdisjoint(theirs[column]) for column in mine.keys() & theirs.keys())
 
 
+def _others(words: Sequence[str | None], word: str) -> list[str]:
+    return [other for other in words if other is not None and other != word]
+
+
 class _Reader(Problems):
     """Turns the settings of a plan into checked sections."""
 
@@ -167,6 +171,7 @@ class _Reader(Problems):
         for group in plan.together():
             self.alike(group)
         self.apart(plan.tables)
+        self.sharing(plan)
         self.refuse_if_wrong()
         return plan
 
@@ -223,6 +228,19 @@ class _Reader(Problems):
                     both = f"tables {first.name!r} and {other.name!r} show the same response of overlapping records"
                     mend = "make the columns of 'where' spanning variables, or give both tables the same 'where'"
                     self.wrong(("tables", other.name), f"{both}, so readers can subtract one from the other; {mend}")
+
+    def sharing(self, plan: Plan) -> None:
+        """One pattern takes several responses, each with a method that hides cells and none that shows other numbers."""
+        groups = plan.together()
+        words = [group[0].section.shared_pattern for group in groups]
+        for group, word in zip(groups, words, strict=True):
+            if word is None:
+                continue
+            where, names = ("tables", group[0].name, "shared_pattern"), {method.NAME for method in group[0].methods}
+            if words.count(word) < 2:
+                self.wrong(where, f"no table of another response shares the pattern {word!r}{near(word, _others(words, word))}")
+            if names.isdisjoint(SUPPRESSION) or not names.isdisjoint(PERTURBATION):
+                self.wrong(where, "a shared pattern needs a method that hides cells, and none that shows other numbers")
 
     # ---------------------------------------------------------------- sections
 
@@ -337,9 +355,12 @@ class _Reader(Problems):
                 continue
             method = self.section(chosen[0], (*where, i), chosen[1], chosen[0].NAME)
             try:
-                found += [with_ptable(method, self.path.parent)] if method is not None else []
+                found += [with_files(method, self.path.parent)] if method is not None else []
             except SdcError as error:
-                self.wrong((*where, i, "ptable"), str(error))
+                self.wrong((*where, i, "ptable" if "ptable" in chosen[1] else "patterns"), str(error))
+        if len(found) == len(settings):
+            for i, text in out_of_order(found):
+                self.wrong((*where, i), text)
         return tuple(found)
 
     def filter(self, where: Where, conditions: Any) -> None:

@@ -25,6 +25,7 @@ from discreet.model.table import Table
 from discreet.plan.protect import Progress, apply_all, secure
 from discreet.plan.read import Plan, TablePlan, read_plan
 from discreet.plan.sections import OutputSection
+from discreet.plan.shared import share_pattern
 from discreet.plan.sources import Sources
 
 __all__ = ["Run", "TableRun", "check_out", "run_plan", "write_release"]
@@ -112,7 +113,7 @@ def run_plan(
         plan=plan.content,
         versions={"python": platform.python_version()} | {part: version(part) for part in PARTS},
         started=started,
-        tables=tuple(_table_run(group, table, time_limit, say) for group, table in tables),
+        tables=_table_runs(tables, time_limit, say),
         notes=sources.notes,
         output=plan.output,
     )
@@ -122,20 +123,49 @@ def run_plan(
     return run
 
 
-def _table_run(group: Sequence[TablePlan], table: Table, time_limit: float | None, say: Progress) -> TableRun:
+def _table_runs(
+    tables: Sequence[tuple[tuple[TablePlan, ...], Table]], time_limit: float | None, say: Progress
+) -> tuple[TableRun, ...]:
+    """Every table protected; those that share a pattern first of all by that."""
+    shared: dict[int, Table | str] = {}
+    words = [group[0].section.shared_pattern for group, _ in tables]
+    for word in dict.fromkeys(word for word in words if word is not None):
+        places = [place for place, other in enumerate(words) if other == word]
+        parts = [(tables[k][1], tables[k][0][0].methods, _exceptions(tables[k][0])) for k in places]
+        told = _teller(say, f"pattern {word}")
+        try:
+            shared |= dict(zip(places, share_pattern(parts, time_limit=time_limit, progress=told), strict=True))
+        except NotProtectedError as error:
+            shared |= dict.fromkeys(places, str(error))
+    runs = (_table_run(group, table, time_limit, say, shared.get(k)) for k, (group, table) in enumerate(tables))
+    return tuple(runs)
+
+
+def _exceptions(group: Sequence[TablePlan]) -> list[Exemption]:
+    return [Exemption(**dataclasses.asdict(entry), table=part.name) for part in group for entry in part.exceptions]
+
+
+def _teller(say: Progress, name: str) -> Progress:
+    return lambda text: say(f"{name}: {text}")
+
+
+def _table_run(
+    group: Sequence[TablePlan], table: Table, time_limit: float | None, say: Progress, shared: Table | str | None = None
+) -> TableRun:
+    """``shared`` the table under the pattern that it shares, or why there is none."""
     began = time.perf_counter()
     name, one = " + ".join(one.name for one in group), group[0]
-    exceptions = [Exemption(**dataclasses.asdict(entry), table=part.name) for part in group for entry in part.exceptions]
-    proof, published, refusal = None, None, ""
-
-    def told(text: str) -> None:
-        say(f"{name}: {text}")
-
+    exceptions, told = _exceptions(group), _teller(say, name)
+    proof, published, refusal = None, None, shared if isinstance(shared, str) else ""
     try:
         deadline = None if time_limit is None else time.monotonic() + time_limit
-        table = apply_all(table, one.methods, exceptions=exceptions, deadline=deadline, progress=told)
-        table, proof = secure(table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=told)
-        published = publish(table, exceptions=exceptions, audit=proof)
+        if isinstance(shared, Table):
+            table = shared
+        elif not refusal:
+            table = apply_all(table, one.methods, exceptions=exceptions, deadline=deadline, progress=told)
+        if not refusal:
+            table, proof = secure(table, one.methods, exceptions=exceptions, time_limit=time_limit, progress=told)
+            published = publish(table, exceptions=exceptions, audit=proof)
     except NotProtectedError as error:
         refusal = str(error)
     proof = proof or audit(table, time_limit=time_limit)

@@ -176,6 +176,9 @@ class TableSection:
         None, "percentages that are published beside the table: { of = 'region', decimals = 1 }"
     )
     published_decimals: int | None = param(None, "round the published numbers to fewer decimals than they have", at_least=0)
+    shared_pattern: str | None = param(
+        None, "a word; tables of different responses with the same word hide the same cells, in a pattern that protects all"
+    )
     intruder: Mapping[str, Any] | None = param(None, "whom this table is protected against; by default [intruder]")
     exceptions: tuple[Any, ...] = param(
         (), "unsafe cells that are published all the same, each { codes = {…}, reason = '…', signed_by = '…' }"

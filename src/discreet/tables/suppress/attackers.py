@@ -141,14 +141,14 @@ class Space:
 
     def rising(self, loose: Bools, far: float) -> Bools:
         """Cells that certainly can move up by ``far`` while all loose cells may: a finest cell with all totals above it."""
-        raised, balanced = self._raised
+        raised, balanced = self.raised
         open_by = self.spread(loose.astype(float)) > 0
         free = self.slack_rise + np.where(open_by, self.rise, 0.0) >= far
         unhindered = (~free).astype(float) @ raised == 0
         return np.asarray((raised @ (balanced & unhindered).astype(float))[: self.cells] > 0)
 
     @functools.cached_property
-    def _raised(self) -> tuple[sparse.csc_array, Bools]:
+    def raised(self) -> tuple[sparse.csc_array, Bools]:
         """A column for each finest cell: the cell with all totals above it; and whether these moving as one is a move."""
         above = (self.matrix < 0).astype(float).T @ (self.matrix > 0).astype(float)
         columns = self.matrix.shape[1]

@@ -24,7 +24,8 @@ class ExactSuppression:
     up by its upper protection level, down by its lower one, and both together by its sliding one; ``rise`` and
     ``fall`` are how far the value lies from what the intruder knows beforehand.  Where a pattern fails, the prices
     ``(alpha, beta)`` of the linear program give a cut ``sum(min(alpha[i]*rise[i] + beta[i]*fall[i], need) * z[i]) >= need``
-    that every pattern meeting the demand satisfies; integer programs with ever more cuts end at the optimum.
+    that every pattern meeting the demand satisfies.  Cuts are collected under fractional ``z`` first, sharpened by
+    rounding their weights to whole cells; integer programs with ever more cuts then end at the optimum.
     Contributors who know their own cells are further attackers; sums of hidden cells that fail a rule are cut off.
 
     Guards against: everything the audit of a table looks for: narrow intervals, insiders, sensitive sums.

@@ -11,7 +11,8 @@ from discreet.errors import NotProtectedError, some
 from discreet.model.finding import Finding
 from discreet.model.table import Table
 from discreet.tables.suppress.attackers import Demand, Space, hideable, preference
-from discreet.tables.suppress.opening import Opener, refusal
+from discreet.tables.suppress.infeasible import refusal
+from discreet.tables.suppress.opening import Opener
 from discreet.tables.suppress.unions import Union, failing, mend, relations, union_refusal
 
 __all__ = ["repair"]
@@ -68,11 +69,16 @@ def _demands(table: Table, findings: Sequence[Finding]) -> list[Demand]:
 
 def _unions(table: Table, findings: Sequence[Finding]) -> list[Union]:
     """The sums found sensitive, each with the equation that publishes it."""
-    wanted = {finding.together for finding in findings if finding.kind == "union"}
-    found = []
-    for cells, factors, frame in relations(table) if wanted else ():
-        inside = set(cells[table.unknown[cells]].tolist())
-        for together in sorted(group for group in wanted if inside.issuperset(group)):
+    groups = sorted({finding.together for finding in findings if finding.kind == "union"})
+    if not groups:
+        return []
+    starting: dict[int, list[tuple[int, ...]]] = {}
+    for group in groups:
+        starting.setdefault(group[0], []).append(group)
+    found, unknown = [], table.unknown
+    for cells, factors, frame in relations(table):
+        inside = set(cells[unknown[cells]].tolist())
+        for together in sorted(group for cell in inside for group in starting.get(cell, ()) if inside.issuperset(group)):
             signs = np.sign(factors).astype(np.int64)
             held = np.array(together, np.int64)
             if len(set(signs[np.isin(cells, held)].tolist())) == 1:
@@ -100,7 +106,7 @@ def _look_ahead(table: Table, opener: Opener) -> None:
     seen, wide = table.suppressed.copy(), table.exactness()
     while (fresh := np.flatnonzero(opener.hidden & ~seen)).size:
         seen[fresh] = True
-        for cell in opener.prober.immovable(fresh, wide, (opener.hidden | table.unknown).astype(float)).tolist():
+        for cell in fresh.tolist():
             opener.meet(Demand(cell=cell, width=float(wide[cell])))
         for union in failing(table, opener.hidden) if table.intruder.unions else ():
             new = np.isin(union.together, fresh).any()
