@@ -274,11 +274,25 @@ class _Search:
         """The interval of one cell for one insider, by programs with the insider's cells fixed."""
         shut, part, needed = self.groups[group], self.component, float(self.reach[target]) * (1 - SHORT)
         self.full.set_bounds(shut, 0.0, 0.0)
-        ends = [self._extent(target, sign, shut) for sign in (1, -1)]
+        seen = most = 0.0
+        for sign in (1, -1):
+            if seen < needed:
+                here, end = self._extent(target, sign, shut)
+                seen, most = seen + here, most + end
         self.full.set_bounds(shut, part.lower[shut], part.upper[shut])
-        if sum(seen for seen, _ in ends) < needed:
-            narrow = sum(most for _, most in ends) < needed
-            (self.failed if narrow else self.undecided).append((row, group))
+        if seen < needed:
+            (self.failed if most < needed else self.undecided).append((row, group))
+
+    def _rounded(self, target: int, sign: int, shut: Integers) -> float:
+        """How far the whole table next to the best one over real numbers moves a cell, if it agrees with the release."""
+        self.clock.solves += 1
+        outcome = self.full.maximise(target, sign, time_limit=self.clock.left())
+        if outcome.x is None:
+            return 0.0
+        part = self.component
+        table = np.clip(np.rint(outcome.x / part.step) * part.step, part.lower, part.upper)
+        table[shut] = 0.0
+        return sign * float(table[target]) if part.margin(table) == 0 else 0.0
 
     def _extent(self, target: int, sign: int, shut: Integers) -> tuple[float, float]:
         """How far one cell moves one way: in a checked table, and at most (infinite when that is not proved)."""
@@ -287,7 +301,9 @@ class _Search:
         if self.clock.over:
             return 0.0, np.inf
         if self.whole:
-            outcome = whole_end(part, target, sign, self.clock, cap=far, fixed=shut)
+            if (seen := self._rounded(target, sign, shut)) >= self.reach[target]:
+                return seen, np.inf
+            outcome = whole_end(part, target, sign, self.clock, cap=float(self.reach[target]), fixed=shut)
             table, most = outcome.x, -outcome.objective * part.step
             table = None if table is None else np.rint(table) * part.step
         else:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from discreet.model.contributions import Floats, Integers
-from discreet.model.table import Bools, Status, Table
+from discreet.model.insiders import known_to_insiders
+from discreet.model.table import Bools, Table
 from discreet.tables.suppress.attackers import Ask, Space
 from discreet.tables.suppress.probing import TOLERANCE
 
@@ -152,9 +153,13 @@ class Witnesses:
 
 
 def _groups(table: Table, choice: Bools) -> list[Integers]:
-    """What each insider knows of the cells that are or may be hidden."""
-    status = np.where(choice & (table.status == Status.OPEN), Status.SECONDARY, table.status).astype(np.int8)
-    return list(table.replace(status=status).insiders(unlisted=True))
+    """What those know beforehand who make up a cell that is hidden in any case, of the cells that are or may be hidden.
+
+    Contributors of cells that are hidden only to protect others differ from pattern to pattern; the audit asks about them.
+    """
+    most = {"none": 0, "singletons": 1, "pairs": 2}[table.intruder.insiders]
+    found = known_to_insiders(table.contributions, table.equations, table.suppressed | table.perturbed, most) if most else ()
+    return [cells[(table.unknown | choice)[cells]] for cells in found]
 
 
 def _groups_of(groups: Sequence[Integers]) -> dict[int, frozenset[int]]:
