@@ -11,7 +11,7 @@ import numpy as np
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 from discreet.tables.suppress.attackers import Ask, Space, hideable, preference
-from discreet.tables.suppress.incidence import Incidence
+from discreet.tables.suppress.incidence import Incidence, by_label
 from discreet.tables.suppress.nearby import Nearby, Work, part_cut
 from discreet.tables.suppress.pool import Pool
 from discreet.tables.suppress.probing import TOLERANCE
@@ -132,7 +132,7 @@ class Descent:
         judged = self.witnesses.judged()
         part = self.space.parts(self.hidden)
         facts = np.flatnonzero(self.facts) + self.table.cells
-        for cells in _by_label(part[judged], judged):
+        for cells in by_label(part[judged], judged):
             inside = np.flatnonzero(part == part[cells[0]]) if cells.size < _WHOLE else _NOBODY
             if 0 < inside.size + facts.size <= _WHOLE:
                 nearby = Nearby(self.space, self.incidence, np.concatenate([inside, facts]), self.crowd, self.work)
@@ -157,7 +157,7 @@ class Descent:
 
     def complete(self) -> list[Ask]:
         """Hide more cells until everything is proved; returns the questions that no hiding answers."""
-        stuck: dict[int, Ask] = {}
+        stuck: set[int] = set()
         asks = self.prove_all()
         while True:
             before, lost = self.hidden.copy(), _NOBODY
@@ -169,14 +169,17 @@ class Descent:
                     self.choice[cell] = False
                     lost = np.union1d(lost, self.witnesses.change(np.array([cell]), _NOBODY))
                 elif left is not None:
-                    stuck[cell] = left
+                    stuck.add(cell)
             for union in self.sums.failing(self.hidden):
                 more = mend(self.table, self.hidden, self.choice, self.cost, union)
                 if more is not None:
                     self.witnesses.change(_NOBODY, more[~self.hidden[more]])
-            again = np.union1d(np.flatnonzero(self.hidden & ~before), lost[self.hidden[lost]])
+            fresh = np.flatnonzero(self.hidden & ~before)
+            insiders = self.witnesses.primary & self.witnesses.founders[fresh].any()
+            lost = np.union1d(lost, np.flatnonzero(insiders))
+            again = np.union1d(fresh, lost[self.hidden[lost]])
             if not again.size:
-                return list(stuck.values())
+                return [ask for cell in sorted(stuck) if (ask := self.witnesses.question(cell)) is not None]
             asks = [ask for cell in again.tolist() if (ask := self.witnesses.question(cell)) is not None]
 
     def _settled(self, cell: int) -> Ask | None:
@@ -225,9 +228,15 @@ class Descent:
         got = float(weights[self.hidden[cells]].sum())
         if got > 1 - _VIOLATED:
             return False
-        if self.choice[ask.cell]:
-            cells, weights, least = np.append(cells, ask.cell), np.append(weights, -1.0), 0.0
+        while_hidden = [ask.cell] if self.choice[ask.cell] else self._insider_by(ask)
+        if while_hidden:
+            cells, weights, least = np.append(cells, while_hidden), np.append(weights, -1.0), 0.0
         return self.pool.add(cells.astype(np.int64), weights, least)
+
+    def _insider_by(self, ask: Ask) -> list[int]:
+        """A hidden cell without which those who know what the question says would be no insiders; none for others."""
+        own = self.witnesses.by_hiding.get(ask.knows, _NOBODY)
+        return [int(cell) for cell in own[self.hidden[own]][:1]]
 
     def _cut_all(self, asks: Sequence[Ask], nearby: Nearby) -> bool:
         """Store a cut for each of these questions where one can be had here; whether there was any."""
@@ -384,9 +393,3 @@ def _others(room: Floats, line: Integers, size: int) -> Floats:
     finite = np.where(endless, 0.0, room)
     total, ends = np.bincount(line, finite, size), np.bincount(line, endless, size)
     return np.where(ends[line] - endless > 0, np.inf, total[line] - finite)
-
-
-def _by_label(labels: Integers, cells: Integers) -> list[Integers]:
-    """The cells of each label, in the order of the labels."""
-    order = np.argsort(labels, kind="stable")
-    return [part for part in np.split(cells[order], np.flatnonzero(np.diff(labels[order])) + 1) if part.size]

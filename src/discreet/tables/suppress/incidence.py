@@ -12,7 +12,7 @@ from scipy import sparse
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
 
-__all__ = ["Incidence"]
+__all__ = ["Incidence", "by_label"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -83,3 +83,9 @@ def _ranges(starts: NDArray[Any], which: Integers) -> tuple[Integers, Integers]:
     owner = np.repeat(np.arange(len(which)), length)
     offset = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
     return np.repeat(first, length) + offset, owner
+
+
+def by_label(labels: Integers, cells: Integers) -> list[Integers]:
+    """The cells of each label, in the order of the labels."""
+    order = np.argsort(labels, kind="stable")
+    return [part for part in np.split(cells[order], np.flatnonzero(np.diff(labels[order])) + 1) if part.size]

@@ -47,7 +47,9 @@ class Witnesses:
         if table.intruder.integer:
             self.up, self.down = (np.ceil(need / table.unit - 1e-6) * table.unit for need in (self.up, self.down))
         self.width = np.where(choice & ~table.suppressed, self.wide, self.width)
-        self.groups: list[Integers] = _groups(table, choice)
+        self.groups, self.by_hiding = _groups(table, choice)
+        self.founders = np.zeros(table.cells, bool)
+        self.founders[np.concatenate([np.zeros(0, np.int64), *self.by_hiding.values()])] = True
         self.of_cell: dict[int, frozenset[int]] = _groups_of(self.groups)
         self.moves: list[Witness] = []
         self.missing: list[int] = []
@@ -73,6 +75,8 @@ class Witnesses:
                 self.missing[number] -= 1
                 if not self.missing[number]:
                     self._forget(self.moves[number].columns)
+        if self.founders[hidden].any() or self.founders[shown].any():
+            lost.update(np.flatnonzero(self.primary).tolist())
         judged = np.array(sorted(lost), np.int64)
         self._forget(judged)
         judged = judged[judged < self.space.cells]
@@ -148,18 +152,28 @@ class Witnesses:
             return None
         for group in sorted(blind - self.of_cell.get(cell, frozenset())):
             knows = tuple(self.groups[group].tolist())
-            return Ask(cell=cell, knows=knows, signs=(1, -1), need=float(self.wide[cell]))
+            if knows not in self.by_hiding or self.hidden[self.by_hiding[knows]].any():
+                return Ask(cell=cell, knows=knows, signs=(1, -1), need=float(self.wide[cell]))
         return None
 
 
-def _groups(table: Table, choice: Bools) -> list[Integers]:
-    """What those know beforehand who make up a cell that is hidden in any case, of the cells that are or may be hidden.
+def _groups(table: Table, choice: Bools) -> tuple[list[Integers], dict[tuple[int, ...], Integers]]:
+    """What each insider knows of the cells that are or may be hidden; and by whose hiding some become insiders.
 
-    Contributors of cells that are hidden only to protect others differ from pattern to pattern; the audit asks about them.
+    Whoever makes up a cell that is hidden in any case is an insider under every pattern; others are once one of the cells is
+    hidden that they make up all by themselves.
     """
     most = {"none": 0, "singletons": 1, "pairs": 2}[table.intruder.insiders]
-    found = known_to_insiders(table.contributions, table.equations, table.suppressed | table.perturbed, most) if most else ()
-    return [cells[(table.unknown | choice)[cells]] for cells in found]
+    sums, kept_back = table.contributions, table.suppressed | table.perturbed
+    found = known_to_insiders(sums, table.equations, kept_back | choice, most) if most else ()
+    contributors = np.where(sums.holdings > 0, sums.holdings, sums.n)
+    groups = [cells[(table.unknown | choice)[cells]] for cells in found]
+    by_hiding = {}
+    for cells in groups:
+        own = cells[contributors[cells] == contributors[cells].max(initial=0.0)]
+        if not kept_back[own].any():
+            by_hiding[tuple(cells.tolist())] = own
+    return groups, by_hiding
 
 
 def _groups_of(groups: Sequence[Integers]) -> dict[int, frozenset[int]]:
