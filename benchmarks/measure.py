@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 __all__ = ["peak_megabytes", "seconds_of_processor", "text_table", "versions"]
 
@@ -23,7 +24,10 @@ def seconds_of_processor() -> float:
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has held so far."""
+    """The most memory that this process has held so far; where the system tells, without what its parent held at the start."""
+    status = Path("/proc/self/status")
+    if status.exists() and (found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text())):
+        return int(found[1]) * 1024 / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 

@@ -59,24 +59,25 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One thing to measure."""
+    """One thing to measure; it is stopped after ``limit`` seconds."""
 
     name: str
     what: str
     run: Callable[[Stage], None]
+    limit: int
 
 
 SUBJECTS: dict[str, Subject] = {}
 """Every subject by its name; :mod:`benchmarks.subjects` fills it."""
 
 
-def subject(name: str, what: str) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
+def subject(name: str, what: str, *, limit: int = 900) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
     """Registers the function as a subject."""
 
     def register(run: Callable[[Stage], None]) -> Callable[[Stage], None]:
         if name in SUBJECTS:
             raise ValueError(f"there are two subjects called {name!r}")
-        SUBJECTS[name] = Subject(name, what, run)
+        SUBJECTS[name] = Subject(name, what, run, limit)
         return run
 
     return register

@@ -22,7 +22,6 @@ from benchmarks.registry import ROOT, SUBJECTS, Stage
 __all__ = ["main"]
 
 RESULTS = ROOT / "benchmarks" / "results"
-LIMIT = 900  # seconds for one subject
 HEADER = ("subject", "part", "CPU s", "wall s", "peak MB", "ratio", "facts")
 
 
@@ -71,11 +70,12 @@ def _measured(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-m", "benchmarks.run", name, "--inside", str(answer)]
+        limit = SUBJECTS[name].limit
         try:
-            done = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+            done = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True, timeout=limit)
             error = "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["ended without a word"])[-1]
         except subprocess.TimeoutExpired:
-            error = f"stopped after {LIMIT} s"
+            error = f"stopped after {limit} s"
         readings = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else []
     return {"subject": name, "what": SUBJECTS[name].what, "readings": readings, "error": error}
 

@@ -70,10 +70,11 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def answer(path: Path, package: str, hide: Callable[[], Iterable[int]]) -> None:
-    """Runs ``hide``, which gives the numbers of all hidden cells, and writes them with what it cost."""
+def answer(path: Path, package: str, hide: Callable[[], Iterable[int]], more: dict[str, Any] | None = None) -> None:
+    """Runs ``hide``, which gives the numbers of all hidden cells, and writes them with what it cost, and ``more``."""
     hidden, measured = timed(lambda: sorted({int(cell) for cell in hide()}))
-    path.write_text(json.dumps({"hidden": hidden, "version": version(package), **measured}), encoding="utf-8")
+    said = {"hidden": hidden, "version": version(package), **measured, **(more or {})}
+    path.write_text(json.dumps(said), encoding="utf-8")
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:

@@ -73,4 +73,4 @@ def _hidden(position: dict[tuple[str, ...], int], variables: int) -> Iterable[in
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(float(sys.argv[4])))

@@ -5,6 +5,7 @@ from benchmarks.subjects import (
     perturbation,
     pram,
     rounding,
+    suppression,
     swap_moves,
     swap_partners,
     swap_rank,
@@ -12,4 +13,15 @@ from benchmarks.subjects import (
     tabulate,
 )
 
-__all__ = ["demo", "perturbation", "pram", "rounding", "swap_moves", "swap_partners", "swap_rank", "swap_targeted", "tabulate"]
+__all__ = [
+    "demo",
+    "perturbation",
+    "pram",
+    "rounding",
+    "suppression",
+    "swap_moves",
+    "swap_partners",
+    "swap_rank",
+    "swap_targeted",
+    "tabulate",
+]
