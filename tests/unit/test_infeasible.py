@@ -12,10 +12,10 @@ from discreet.model.table import Status, Table
 from discreet.plan.protect import protect
 from discreet.tables.rules import MinimumFrequency
 from discreet.tables.suppress import GaussSuppression
-from discreet.tables.suppress.attackers import Ask, Space, demands, hideable
 from discreet.tables.suppress.infeasible import hopeless, refusal, refuse_hopeless
-from discreet.tables.suppress.probing import TOLERANCE, Prober
-from discreet.tables.suppress.reaching import reaches
+from discreet.tables.suppress.moves.attackers import Ask, Space, demands, hideable
+from discreet.tables.suppress.moves.probing import TOLERANCE, Prober
+from discreet.tables.suppress.moves.reaching import reaches
 from discreet.testing import small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)

@@ -11,12 +11,12 @@ from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency
 from discreet.tables.suppress import ExactSuppression, SearchSuppression
-from discreet.tables.suppress.attackers import Ask, Space
-from discreet.tables.suppress.descent import Descent
-from discreet.tables.suppress.incidence import Incidence
-from discreet.tables.suppress.nearby import Nearby, Work
-from discreet.tables.suppress.sums import Sums
-from discreet.tables.suppress.unions import failing
+from discreet.tables.suppress.cutting.descent import Descent
+from discreet.tables.suppress.moves.attackers import Ask, Space
+from discreet.tables.suppress.moves.incidence import Incidence
+from discreet.tables.suppress.moves.nearby import Nearby, Work
+from discreet.tables.suppress.moves.sums import Sums
+from discreet.tables.suppress.moves.unions import failing
 from discreet.testing import assert_same_table, small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.model.intruder import Intruder
-from discreet.tables.suppress.attackers import Ask, Space, hideable
-from discreet.tables.suppress.cuts import Cuts, rounded
-from discreet.tables.suppress.probing import Cut, Prober, cut_of
+from discreet.tables.suppress.cutting.cuts import Cuts, rounded
+from discreet.tables.suppress.moves.attackers import Ask, Space, hideable
+from discreet.tables.suppress.moves.probing import Cut, Prober, cut_of
 from discreet.testing import small_table
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.tables.suppress.elimination import Freedom, echelon
-from discreet.tables.suppress.publishing import PRIME, residue
+from discreet.tables.suppress.eliminate.publishing import PRIME, residue
+from discreet.tables.suppress.eliminate.reference import Freedom, echelon
 
 
 @pytest.mark.parametrize("number", [1.0, -1.0, 0.25, -3.5, 0.1, 1e-9, 12345.678])

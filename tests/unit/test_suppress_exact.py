@@ -11,8 +11,9 @@ from discreet.errors import NotProtectedError, ParameterError
 from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.tables.rules import Dominance, MinimumFrequency
-from discreet.tables.suppress import METHODS, ExactSuppression, GaussSuppression, repair, search
-from discreet.tables.suppress.attackers import Demand, preference
+from discreet.tables.suppress import METHODS, ExactSuppression, GaussSuppression, repair
+from discreet.tables.suppress.cutting import search
+from discreet.tables.suppress.moves.attackers import Demand, preference
 from discreet.testing import assert_same_table, small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)

@@ -11,9 +11,9 @@ from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.tables.suppress import HypercubeSuppression
-from discreet.tables.suppress.attackers import Ask, Space
 from discreet.tables.suppress.cubes import Cubes
-from discreet.tables.suppress.probing import Prober
+from discreet.tables.suppress.moves.attackers import Ask, Space
+from discreet.tables.suppress.moves.probing import Prober
 from discreet.tables.suppress.subtables import subtables
 from discreet.testing import assert_same_table, small_table
 

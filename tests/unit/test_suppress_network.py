@@ -15,7 +15,7 @@ from discreet.model.layout import Layout
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency
 from discreet.tables.suppress import NetworkSuppression
-from discreet.tables.suppress.arcs import Network, network_of
+from discreet.tables.suppress.circles.arcs import Network, network_of
 from discreet.testing import assert_same_table, small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)

@@ -10,9 +10,9 @@ from discreet.model.intruder import Intruder
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency
 from discreet.tables.suppress import GaussSuppression
-from discreet.tables.suppress.attackers import Demand, Space
-from discreet.tables.suppress.pairs import insider_demands, unmet_insiders
-from discreet.tables.suppress.probing import TOLERANCE, Prober
+from discreet.tables.suppress.moves.attackers import Demand, Space
+from discreet.tables.suppress.moves.pairs import insider_demands, unmet_insiders
+from discreet.tables.suppress.moves.probing import TOLERANCE, Prober
 from discreet.testing import small_table
 
 TREE = Hierarchy.from_parents(

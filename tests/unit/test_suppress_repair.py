@@ -13,7 +13,7 @@ from discreet.model.layout import Knowledge
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency, PPercent
 from discreet.tables.suppress import GaussSuppression, opening, repair
-from discreet.tables.suppress.probing import TOLERANCE
+from discreet.tables.suppress.moves.probing import TOLERANCE
 from discreet.testing import small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)

@@ -10,10 +10,11 @@ from scipy import sparse
 from discreet.model.hierarchy import Hierarchy
 from discreet.model.intruder import Intruder
 from discreet.model.table import Table
-from discreet.tables.suppress import GaussSuppression, elimination, gauss, swift
-from discreet.tables.suppress.attackers import hideable
-from discreet.tables.suppress.publishing import PRIME, Publishing
-from discreet.tables.suppress.residues import ABSENT, added, compiled, inverse, negative, solved_rows, sum_of, times
+from discreet.tables.suppress import GaussSuppression, gauss
+from discreet.tables.suppress.eliminate import reference, swift
+from discreet.tables.suppress.eliminate.publishing import PRIME, Publishing
+from discreet.tables.suppress.eliminate.residues import ABSENT, added, compiled, inverse, negative, solved_rows, sum_of, times
+from discreet.tables.suppress.moves.attackers import hideable
 from discreet.testing import small_table
 
 pytest.importorskip("numba")
@@ -95,7 +96,7 @@ def test_pivots_are_those_of_the_reference(seed: int) -> None:
         for column in range(16)
         if size[column] != ABSENT
     }
-    wanted = elimination.echelon(rows, 16)
+    wanted = reference.echelon(rows, 16)
     assert found.keys() == wanted.keys()
     assert filled(found) == filled(wanted)
 
@@ -113,7 +114,7 @@ def test_the_same_cells_are_hidden(insiders: str) -> None:
     hidden = []
     for seed in range(10):
         one = task(business(seed, insiders))
-        assert swift.partners(one) == elimination.partners(one)
+        assert swift.partners(one) == reference.partners(one)
         hidden.append(len(swift.partners(one)[1]))
     assert sum(hidden) > 20
 
@@ -144,7 +145,7 @@ def test_lost_targets_are_the_same() -> None:
     lost, hidden = swift.partners(one)
     assert lost
     assert not hidden
-    assert (lost, hidden) == elimination.partners(one)
+    assert (lost, hidden) == reference.partners(one)
 
 
 def test_large_tables_go_to_the_compiled_kernel_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

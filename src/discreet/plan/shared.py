@@ -16,7 +16,7 @@ from discreet.model.published import Exemption
 from discreet.model.table import Bools, Table
 from discreet.plan.catalog import PERTURBATION, SUPPRESSION
 from discreet.plan.protect import Method, Progress, apply_all, secure
-from discreet.tables.suppress.attackers import hideable
+from discreet.tables.suppress.moves.attackers import hideable
 
 __all__ = ["protect_shared", "share_pattern"]
 

@@ -12,8 +12,8 @@ from discreet.method import check_params, param
 from discreet.model.pattern import Pattern
 from discreet.model.table import Bools, Status, Table
 from discreet.tables.preferences.matching import pattern_cells
-from discreet.tables.suppress.attackers import Space, hideable
-from discreet.tables.suppress.probing import Prober
+from discreet.tables.suppress.moves.attackers import Space, hideable
+from discreet.tables.suppress.moves.probing import Prober
 
 __all__ = ["KeepPattern", "PatternChanges"]
 

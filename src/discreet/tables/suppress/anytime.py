@@ -13,10 +13,10 @@ from discreet.method import check_params, param
 from discreet.model.table import Table
 from discreet.solve.highs import solve
 from discreet.solve.problem import Program
-from discreet.tables.suppress.descent import Descent
+from discreet.tables.suppress.cutting.descent import Descent
 from discreet.tables.suppress.gauss import GaussSuppression
 from discreet.tables.suppress.infeasible import refusal, refuse_hopeless
-from discreet.tables.suppress.unions import union_refusal
+from discreet.tables.suppress.moves.unions import union_refusal
 
 __all__ = ["SearchSuppression"]
 

@@ -11,9 +11,9 @@ from scipy import sparse
 from discreet.method import check_params, param
 from discreet.model.table import Table
 from discreet.tables.suppress.anytime import SearchSuppression
-from discreet.tables.suppress.attackers import Space, hideable
 from discreet.tables.suppress.exact import ExactSuppression
 from discreet.tables.suppress.gauss import GaussSuppression
+from discreet.tables.suppress.moves.attackers import Space, hideable
 
 __all__ = ["Size", "Suppression"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.method import check_params, param
 from discreet.model.table import Table
-from discreet.tables.suppress.search import Search
+from discreet.tables.suppress.cutting.search import Search
 
 __all__ = ["ExactSuppression"]
 

@@ -13,11 +13,11 @@ from scipy import sparse
 from discreet.method import check_params, param
 from discreet.model.contributions import Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress import elimination
-from discreet.tables.suppress.attackers import Demand, Space, hideable
+from discreet.tables.suppress.eliminate import reference
+from discreet.tables.suppress.eliminate.publishing import Publishing
 from discreet.tables.suppress.infeasible import refusal
-from discreet.tables.suppress.probing import Prober
-from discreet.tables.suppress.publishing import Publishing
+from discreet.tables.suppress.moves.attackers import Demand, Space, hideable
+from discreet.tables.suppress.moves.probing import Prober
 
 __all__ = ["GaussSuppression"]
 
@@ -96,10 +96,10 @@ class GaussSuppression:
 def _partners(task: Publishing) -> tuple[list[int], list[int]]:
     """What the elimination finds: in machine code for large tables where numba is installed, which changes nothing else."""
     if len(task.order) >= _LARGE and importlib.util.find_spec("numba"):
-        from discreet.tables.suppress import swift
+        from discreet.tables.suppress.eliminate import swift
 
         return swift.partners(task)
-    return elimination.partners(task)
+    return reference.partners(task)
 
 
 def _immovable(table: Table, choice: Bools, hidden: Integers) -> Integers:

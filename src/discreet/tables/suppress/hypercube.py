@@ -11,9 +11,9 @@ import numpy as np
 from discreet.method import check_params, param
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Space, hideable, preference
 from discreet.tables.suppress.cubes import Cube, Cubes
-from discreet.tables.suppress.probing import Prober
+from discreet.tables.suppress.moves.attackers import Space, hideable, preference
+from discreet.tables.suppress.moves.probing import Prober
 from discreet.tables.suppress.subtables import Subtable, check_layouts, subtables
 
 __all__ = ["HypercubeSuppression"]

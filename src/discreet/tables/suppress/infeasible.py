@@ -13,10 +13,10 @@ from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Status, Table
 from discreet.solve.highs import WarmProgram, solve
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable
+from discreet.tables.suppress.moves.attackers import Ask, Demand, Space, demands, hideable
+from discreet.tables.suppress.moves.probing import TOLERANCE, Cut, Prober, cut_of
+from discreet.tables.suppress.moves.reaching import reaches
 from discreet.tables.suppress.opening import Opener
-from discreet.tables.suppress.probing import TOLERANCE, Cut, Prober, cut_of
-from discreet.tables.suppress.reaching import reaches
 
 __all__ = ["hopeless", "refusal", "refuse_hopeless"]
 

@@ -13,15 +13,15 @@ from discreet.errors import NotProtectedError
 from discreet.method import check_params, param
 from discreet.model.contributions import Integers
 from discreet.model.table import Bools, Status, Table
-from discreet.tables.suppress.attackers import Space, hideable, preference
-from discreet.tables.suppress.descent import Descent
+from discreet.tables.suppress.cutting.descent import Descent
+from discreet.tables.suppress.cutting.search import Search
 from discreet.tables.suppress.gauss import GaussSuppression
-from discreet.tables.suppress.incidence import Incidence
 from discreet.tables.suppress.infeasible import refusal, refuse_hopeless
-from discreet.tables.suppress.probing import Prober
-from discreet.tables.suppress.search import Search
+from discreet.tables.suppress.moves.attackers import Space, hideable, preference
+from discreet.tables.suppress.moves.incidence import Incidence
+from discreet.tables.suppress.moves.probing import Prober
+from discreet.tables.suppress.moves.unions import union_refusal
 from discreet.tables.suppress.subtables import check_layouts, subtables
-from discreet.tables.suppress.unions import union_refusal
 
 __all__ = ["ModularSuppression"]
 

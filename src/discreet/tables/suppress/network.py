@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.method import check_params, param
 from discreet.model.table import Table
-from discreet.tables.suppress.arcs import network_of
-from discreet.tables.suppress.cycles import Circles
-from discreet.tables.suppress.revising import Revision
+from discreet.tables.suppress.circles.arcs import network_of
+from discreet.tables.suppress.circles.cycles import Circles
+from discreet.tables.suppress.circles.revising import Revision
 
 __all__ = ["NetworkSuppression"]
 

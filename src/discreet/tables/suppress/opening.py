@@ -9,10 +9,10 @@ import numpy as np
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Ask, Demand, Space
-from discreet.tables.suppress.incidence import Incidence
-from discreet.tables.suppress.nearby import Nearby, Work
-from discreet.tables.suppress.probing import TOLERANCE
+from discreet.tables.suppress.moves.attackers import Ask, Demand, Space
+from discreet.tables.suppress.moves.incidence import Incidence
+from discreet.tables.suppress.moves.nearby import Nearby, Work
+from discreet.tables.suppress.moves.probing import TOLERANCE
 
 __all__ = ["Opener"]
 

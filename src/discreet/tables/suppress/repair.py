@@ -10,10 +10,10 @@ import numpy as np
 from discreet.errors import NotProtectedError, some
 from discreet.model.finding import Finding
 from discreet.model.table import Table
-from discreet.tables.suppress.attackers import Demand, Space, hideable, preference
 from discreet.tables.suppress.infeasible import refusal
+from discreet.tables.suppress.moves.attackers import Demand, Space, hideable, preference
+from discreet.tables.suppress.moves.unions import Union, failing, mend, relations, union_refusal
 from discreet.tables.suppress.opening import Opener
-from discreet.tables.suppress.unions import Union, failing, mend, relations, union_refusal
 
 __all__ = ["repair"]
 

@@ -14,13 +14,13 @@ from discreet.model.contributions import Floats
 from discreet.model.table import Bools, Table
 from discreet.solve.highs import WarmProgram, solve
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Ask, Demand, Space, demands, hideable, preference
-from discreet.tables.suppress.cuts import Cuts, equation_prices
+from discreet.tables.suppress.cutting.cuts import Cuts, equation_prices
+from discreet.tables.suppress.cutting.patterns import Patterns, TimeUpError
 from discreet.tables.suppress.gauss import GaussSuppression
 from discreet.tables.suppress.infeasible import refusal
-from discreet.tables.suppress.pairs import insider_demands
-from discreet.tables.suppress.patterns import Patterns, TimeUpError
-from discreet.tables.suppress.probing import TOLERANCE, Cut, Moves, Prober, cut_of
+from discreet.tables.suppress.moves.attackers import Ask, Demand, Space, demands, hideable, preference
+from discreet.tables.suppress.moves.pairs import insider_demands
+from discreet.tables.suppress.moves.probing import TOLERANCE, Cut, Moves, Prober, cut_of
 
 __all__ = ["Found", "Search"]
 

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from discreet.model.contributions import Integers
-from discreet.tables.suppress.publishing import PRIME, Residues
+from discreet.tables.suppress.eliminate.publishing import PRIME, Residues
 
 __all__ = ["ABSENT", "added", "compiled", "inverse", "negative", "solved_rows", "sum_of", "times"]
 

@@ -9,9 +9,9 @@ from scipy import sparse
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
-from discreet.tables.suppress.attackers import Ask, Space
-from discreet.tables.suppress.probing import TOLERANCE, Cut, row_prices
-from discreet.tables.suppress.unions import Union
+from discreet.tables.suppress.moves.attackers import Ask, Space
+from discreet.tables.suppress.moves.probing import TOLERANCE, Cut, row_prices
+from discreet.tables.suppress.moves.unions import Union
 
 __all__ = ["Cuts", "Row", "equation_prices", "rounded"]
 

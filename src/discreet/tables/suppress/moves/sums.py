@@ -7,8 +7,8 @@ from scipy import sparse
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.incidence import Incidence
-from discreet.tables.suppress.unions import Union
+from discreet.tables.suppress.moves.incidence import Incidence
+from discreet.tables.suppress.moves.unions import Union
 
 __all__ = ["Sums"]
 

@@ -6,7 +6,7 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from discreet.tables.suppress.arcs import Network
+from discreet.tables.suppress.circles.arcs import Network
 
 __all__ = ["Paths"]
 

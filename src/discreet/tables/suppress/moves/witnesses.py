@@ -10,8 +10,8 @@ import numpy as np
 from discreet.model.contributions import Floats, Integers
 from discreet.model.insiders import known_to_insiders
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Ask, Space
-from discreet.tables.suppress.probing import TOLERANCE
+from discreet.tables.suppress.moves.attackers import Ask, Space
+from discreet.tables.suppress.moves.probing import TOLERANCE
 
 __all__ = ["Witness", "Witnesses"]
 

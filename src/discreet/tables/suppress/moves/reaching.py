@@ -7,7 +7,7 @@ from scipy import sparse
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
-from discreet.tables.suppress.attackers import Space
+from discreet.tables.suppress.moves.attackers import Space
 
 __all__ = ["reaches"]
 

@@ -11,12 +11,12 @@ import numpy as np
 from discreet.errors import NotProtectedError
 from discreet.model.contributions import Floats
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Ask, Demand, Space, demands
 from discreet.tables.suppress.infeasible import refusal
+from discreet.tables.suppress.moves.attackers import Ask, Demand, Space, demands
+from discreet.tables.suppress.moves.pairs import unmet_insiders
+from discreet.tables.suppress.moves.probing import TOLERANCE, Moves, Prober
+from discreet.tables.suppress.moves.unions import Union, failing, mend, union_refusal
 from discreet.tables.suppress.opening import Opener
-from discreet.tables.suppress.pairs import unmet_insiders
-from discreet.tables.suppress.probing import TOLERANCE, Moves, Prober
-from discreet.tables.suppress.unions import Union, failing, mend, union_refusal
 
 __all__ = ["Patterns", "TimeUpError"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from discreet.model.table import Table
-from discreet.tables.suppress.cycles import Circles, Service
-from discreet.tables.suppress.sums import Sums
-from discreet.tables.suppress.unions import Union, mend
+from discreet.tables.suppress.circles.cycles import Circles, Service
+from discreet.tables.suppress.moves.sums import Sums
+from discreet.tables.suppress.moves.unions import Union, mend
 
 __all__ = ["Revision"]
 

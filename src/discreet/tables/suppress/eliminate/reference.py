@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from discreet.tables.suppress.publishing import PRIME, Publishing
+from discreet.tables.suppress.eliminate.publishing import PRIME, Publishing
 
 __all__ = ["Freedom", "Vector", "echelon", "partners"]
 

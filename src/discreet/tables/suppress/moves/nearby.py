@@ -13,9 +13,9 @@ from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Ask, Space
-from discreet.tables.suppress.incidence import Incidence
-from discreet.tables.suppress.probing import TOLERANCE, Cut
+from discreet.tables.suppress.moves.attackers import Ask, Space
+from discreet.tables.suppress.moves.incidence import Incidence
+from discreet.tables.suppress.moves.probing import TOLERANCE, Cut
 
 __all__ = ["Nearby", "Work", "part_cut"]
 

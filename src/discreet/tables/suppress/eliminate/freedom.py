@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.model.contributions import Integers
 from discreet.model.table import Bools
-from discreet.tables.suppress.publishing import Residues
-from discreet.tables.suppress.residues import added, compiled, inverse, negative, sum_of, times
+from discreet.tables.suppress.eliminate.publishing import Residues
+from discreet.tables.suppress.eliminate.residues import added, compiled, inverse, negative, sum_of, times
 
 __all__ = ["CHAINED", "LINES", "NAMES", "NOBODY", "OWNER", "USED", "Freedom", "Steps", "advance", "settle_all"]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.model.insiders import known_to_insiders
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.arcs import Network
-from discreet.tables.suppress.attackers import hideable, preference
-from discreet.tables.suppress.paths import Paths
+from discreet.tables.suppress.circles.arcs import Network
+from discreet.tables.suppress.circles.paths import Paths
+from discreet.tables.suppress.moves.attackers import hideable, preference
 
 __all__ = ["Circles", "Service"]
 

@@ -17,8 +17,8 @@ from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Status, Table
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Demand, Space
-from discreet.tables.suppress.probing import TOLERANCE
+from discreet.tables.suppress.moves.attackers import Demand, Space
+from discreet.tables.suppress.moves.probing import TOLERANCE
 
 __all__ = ["insider_demands", "unmet_insiders"]
 

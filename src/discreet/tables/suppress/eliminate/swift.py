@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.model.contributions import Integers
-from discreet.tables.suppress.freedom import CHAINED, NAMES, NOBODY, OWNER, USED, Freedom, Steps, advance, settle_all
-from discreet.tables.suppress.publishing import PRIME, Publishing
-from discreet.tables.suppress.residues import ABSENT, solved_rows
+from discreet.tables.suppress.eliminate.freedom import CHAINED, NAMES, NOBODY, OWNER, USED, Freedom, Steps, advance, settle_all
+from discreet.tables.suppress.eliminate.publishing import PRIME, Publishing
+from discreet.tables.suppress.eliminate.residues import ABSENT, solved_rows
 
 __all__ = ["partners"]
 

@@ -12,7 +12,7 @@ from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
 from discreet.solve.highs import WarmProgram
 from discreet.solve.problem import Program
-from discreet.tables.suppress.attackers import Ask, Space
+from discreet.tables.suppress.moves.attackers import Ask, Space
 
 __all__ = ["TOLERANCE", "Cut", "Moves", "Probe", "Prober", "cut_of", "row_prices"]
 

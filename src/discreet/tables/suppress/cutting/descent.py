@@ -10,14 +10,14 @@ import numpy as np
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.attackers import Ask, Space, hideable, preference
-from discreet.tables.suppress.incidence import Incidence, by_label
-from discreet.tables.suppress.nearby import Nearby, Work, part_cut
-from discreet.tables.suppress.pool import Pool
-from discreet.tables.suppress.probing import TOLERANCE
-from discreet.tables.suppress.sums import Sums
-from discreet.tables.suppress.unions import Union, mend
-from discreet.tables.suppress.witnesses import Witnesses
+from discreet.tables.suppress.cutting.pool import Pool
+from discreet.tables.suppress.moves.attackers import Ask, Space, hideable, preference
+from discreet.tables.suppress.moves.incidence import Incidence, by_label
+from discreet.tables.suppress.moves.nearby import Nearby, Work, part_cut
+from discreet.tables.suppress.moves.probing import TOLERANCE
+from discreet.tables.suppress.moves.sums import Sums
+from discreet.tables.suppress.moves.unions import Union, mend
+from discreet.tables.suppress.moves.witnesses import Witnesses
 
 __all__ = ["Descent"]
 
