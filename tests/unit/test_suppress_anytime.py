@@ -4,10 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from discreet.audit import audit
 from discreet.errors import NotProtectedError, ParameterError
 from discreet.model.intruder import Intruder
+from discreet.model.knowledge import Knowledge
 from discreet.model.table import Table
 from discreet.tables.rules import MinimumFrequency
 from discreet.tables.suppress import ExactSuppression, SearchSuppression
@@ -16,7 +18,7 @@ from discreet.tables.suppress.moves.attackers import Ask, Space
 from discreet.tables.suppress.moves.incidence import Incidence
 from discreet.tables.suppress.moves.nearby import Nearby, Work
 from discreet.tables.suppress.moves.sums import Sums
-from discreet.tables.suppress.moves.unions import failing
+from discreet.tables.suppress.moves.unions import relations, sensitive_sums
 from discreet.testing import assert_same_table, small_table
 
 OUTSIDER = Intruder(insiders="none", unions=False)
@@ -161,6 +163,16 @@ def test_contributors_who_know_a_cell_need_a_witness_that_leaves_it_alone() -> N
     assert proof.counts["insiders"] > 0
 
 
+def sensitive_together(table: Table, hidden: np.ndarray) -> set[tuple[int, ...]]:
+    """Equation by equation: the hidden cells that stand alone on one side, if their sum fails a rule."""
+    groups = []
+    for cells, factors, _ in relations(table):
+        inside = hidden[cells]
+        if inside.sum() > 1 and table.primary[cells[inside]].any() and len(set(factors[inside].tolist())) == 1:
+            groups.append(cells[inside])
+    return {tuple(group.tolist()) for group, bad in zip(groups, sensitive_sums(table, groups), strict=True) if bad}
+
+
 def test_sums_are_judged_as_by_one_look_at_the_whole_table() -> None:
     rng = np.random.default_rng(4)
     n = rng.integers(1, 5, (6, 6))
@@ -168,7 +180,7 @@ def test_sums_are_judged_as_by_one_look_at_the_whole_table() -> None:
     sums = Sums(table)
     for _ in range(20):
         hidden = table.suppressed | ((rng.random(table.cells) < 0.3) & (table.status == 0))
-        want = {tuple(union.together.tolist()) for union in failing(table, hidden)}
+        want = sensitive_together(table, hidden)
         assert {tuple(union.together.tolist()) for union in sums.failing(hidden)} == want
         some = np.flatnonzero(rng.random(table.cells) < 0.2)
         near = {tuple(union.together.tolist()) for union in sums.failing(hidden, some)}
@@ -203,3 +215,16 @@ def test_a_question_without_an_answer_nearby_may_have_one_farther_away() -> None
 def test_a_limit_too_short_for_the_first_pattern_says_unfinished() -> None:
     done = SearchSuppression(time_limit=1e-6).apply(random_table((9, 9), 14, 5))
     assert done.history[-1].counts["outcome"] == "unfinished"
+
+
+@pytest.mark.parametrize(("second", "found"), [(1.0, 1), (2.0, 0)])
+def test_a_published_fact_gives_away_a_sum_only_where_it_counts_the_cells_alike(second: float, found: int) -> None:
+    n = np.array([[1, 9, 9], [9, 1, 9]])
+    table = MinimumFrequency(n=3).apply(small_table(n.astype(float), n=n))
+    cells = np.flatnonzero(table.primary)
+    matrix = sparse.csr_array(([1.0, second], ([0, 0], cells)), shape=(1, table.cells))
+    told = matrix @ table.value
+    fact = Knowledge(matrix=matrix, low=told, high=told, while_published=np.array([-1]), what=("a fact",))
+    sums = Sums(table.replace(knowledge=(fact,)))
+    together = [union.together.tolist() for union in sums.failing(table.suppressed)]
+    assert together == [cells.tolist()] * found

@@ -283,17 +283,6 @@ class _Search:
         if seen < needed:
             (self.failed if most < needed else self.undecided).append((row, group))
 
-    def _rounded(self, target: int, sign: int, shut: Integers) -> float:
-        """How far the whole table next to the best one over real numbers moves a cell, if it agrees with the release."""
-        self.clock.solves += 1
-        outcome = self.full.maximise(target, sign, time_limit=self.clock.left())
-        if outcome.x is None:
-            return 0.0
-        part = self.component
-        table = np.clip(np.rint(outcome.x / part.step) * part.step, part.lower, part.upper)
-        table[shut] = 0.0
-        return sign * float(table[target]) if part.margin(table) == 0 else 0.0
-
     def _extent(self, target: int, sign: int, shut: Integers) -> tuple[float, float]:
         """How far one cell moves one way: in a checked table, and at most (infinite when that is not proved)."""
         part = self.component
@@ -301,8 +290,6 @@ class _Search:
         if self.clock.over:
             return 0.0, np.inf
         if self.whole:
-            if (seen := self._rounded(target, sign, shut)) >= self.reach[target]:
-                return seen, np.inf
             outcome = whole_end(part, target, sign, self.clock, cap=float(self.reach[target]), fixed=shut)
             table, most = outcome.x, -outcome.objective * part.step
             table = None if table is None else np.rint(table) * part.step

@@ -15,8 +15,7 @@ from discreet.solve.highs import solve
 from discreet.solve.problem import Program
 from discreet.tables.suppress.cutting.descent import Descent
 from discreet.tables.suppress.gauss import GaussSuppression
-from discreet.tables.suppress.infeasible import refusal, refuse_hopeless
-from discreet.tables.suppress.moves.unions import union_refusal
+from discreet.tables.suppress.infeasible import refuse_hopeless
 
 __all__ = ["SearchSuppression"]
 
@@ -70,13 +69,7 @@ class SearchSuppression:
         refuse_hopeless(table, self.NAME)
         begin = GaussSuppression(singletons=table.intruder.insiders != "none").apply(table).secondary
         descent = Descent(table, begin & ~table.suppressed, until=start + self.time_limit)
-        left = descent.complete()
-        if left and not descent.late:
-            raise refusal(table, self.NAME, [ask.demand() for ask in left])
-        sums = descent.sums.failing(descent.hidden)
-        if sums and not descent.late:
-            raise union_refusal(table, self.NAME, descent.hidden, sums)
-        first, proved = descent.paid, not left and not sums
+        proved, first = descent.secured(self.NAME), descent.paid
         if proved:
             _improve(descent, lambda: descent.work.done < self.work and not descent.late)
         paid, least = descent.paid, _least(descent)

@@ -16,11 +16,10 @@ from discreet.model.table import Bools, Status, Table
 from discreet.tables.suppress.cutting.descent import Descent
 from discreet.tables.suppress.cutting.search import Search
 from discreet.tables.suppress.gauss import GaussSuppression
-from discreet.tables.suppress.infeasible import refusal, refuse_hopeless
+from discreet.tables.suppress.infeasible import refuse_hopeless
 from discreet.tables.suppress.moves.attackers import Space, hideable, preference
 from discreet.tables.suppress.moves.incidence import Incidence
 from discreet.tables.suppress.moves.probing import Prober
-from discreet.tables.suppress.moves.unions import union_refusal
 from discreet.tables.suppress.subtables import check_layouts, subtables
 
 __all__ = ["ModularSuppression"]
@@ -94,10 +93,7 @@ class ModularSuppression:
 def _proved(table: Table, hidden: Bools, method: str) -> Bools:
     """The secondary cells of a pattern, and more where the table as a whole needs them."""
     descent = Descent(table, hidden & ~table.suppressed)
-    if left := descent.complete():
-        raise refusal(table, method, [ask.demand() for ask in left])
-    if sums := descent.sums.failing(descent.hidden):
-        raise union_refusal(table, method, descent.hidden, sums)
+    descent.secured(method)
     added = np.flatnonzero(descent.hidden & descent.choice & ~hidden)
     for cell in added[np.lexsort((added, -descent.cost[added]))].tolist():
         if descent.hidden[cell] and descent.work.done < _WORK:

@@ -12,7 +12,8 @@ from discreet.model.finding import Finding
 from discreet.model.table import Table
 from discreet.tables.suppress.infeasible import refusal
 from discreet.tables.suppress.moves.attackers import Demand, Space, hideable, preference
-from discreet.tables.suppress.moves.unions import Union, failing, mend, relations, union_refusal
+from discreet.tables.suppress.moves.sums import Sums
+from discreet.tables.suppress.moves.unions import Union, mend, relations, union_refusal
 from discreet.tables.suppress.opening import Opener
 
 __all__ = ["repair"]
@@ -103,12 +104,12 @@ def _look_ahead(table: Table, opener: Opener) -> None:
 
     Nothing else can have become worse: every table that agreed with the release before still does.
     """
-    seen, wide = table.suppressed.copy(), table.exactness()
+    seen, wide, sums = table.suppressed.copy(), table.exactness(), Sums(table)
     while (fresh := np.flatnonzero(opener.hidden & ~seen)).size:
         seen[fresh] = True
         for cell in fresh.tolist():
             opener.meet(Demand(cell=cell, width=float(wide[cell])))
-        for union in failing(table, opener.hidden) if table.intruder.unions else ():
+        for union in sums.failing(opener.hidden | table.unknown):
             new = np.isin(union.together, fresh).any()
             more = mend(table, opener.hidden, opener.choice, opener.cost, union) if new else None
             if more is not None:

@@ -9,14 +9,12 @@ from scipy import sparse
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools
+from discreet.tables.suppress.cutting.pool import Pool, Row, union_row
 from discreet.tables.suppress.moves.attackers import Ask, Space
 from discreet.tables.suppress.moves.probing import TOLERANCE, Cut, row_prices
 from discreet.tables.suppress.moves.unions import Union
 
-__all__ = ["Cuts", "Row", "equation_prices", "rounded"]
-
-Row = tuple[Integers, Floats, float]
-"""Cells (or their columns in a program), their weights, and the least that the weights of the hidden ones add up to."""
+__all__ = ["Cuts", "equation_prices", "rounded"]
 
 _VIOLATED = 1e-4
 _DIVISORS = 8
@@ -31,8 +29,7 @@ class Cuts:
         self.choice, self.columns = choice, np.flatnonzero(choice)
         self.column = np.full(space.cells, -1)
         self.column[self.columns] = np.arange(len(self.columns))
-        self.rows: list[Row] = []
-        self._seen: set[bytes] = set()
+        self.pool = Pool()
         self._ties = _tying(space, choice, fixed, self.column)
 
     def row_of(self, cut: Cut, ask: Ask) -> Row:
@@ -54,13 +51,7 @@ class Cuts:
 
     def store(self, cells: Integers, weights: Floats, least: float) -> bool:
         """Store any row; False where it is known already."""
-        cells = np.asarray(cells, np.int64)
-        name = cells.tobytes() + np.round(np.append(weights, least), 6).tobytes()
-        if name in self._seen:
-            return False
-        self._seen.add(name)
-        self.rows.append((cells, weights, least))
-        return True
+        return self.pool.add(np.asarray(cells, np.int64), weights, least)
 
     def tie(self, amount: Floats) -> bool:
         """Store what ``amount`` violates of this: no cell is hidden alone in an equation; and whether there was anything."""
@@ -83,20 +74,19 @@ class Cuts:
         return self.store(cells, weights, least)
 
     def union(self, union: Union, hidden: Bools) -> bool:
-        """Not these hidden cells of the equation alone: hide another, or leave one of them open."""
-        cells = union.cells if union.frame < 0 else np.append(union.cells, union.frame)
-        free = np.unique(cells[self.choice[cells]])
-        weights = np.where(hidden[free], -1.0, 1.0)
-        return self.store(self.column[free], weights, 1.0 - float(hidden[free].sum()))
+        """Store what rules out that these hidden cells of the equation alone are hidden."""
+        cells, weights, least = union_row(union, self.choice, hidden)
+        return self.store(self.column[cells], weights, least)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows stored so far."""
+        return self.pool.rows
 
     def matrix(self, first: int) -> tuple[sparse.csr_array, Floats, Floats]:
         """The cuts from the ``first`` on, with their limits."""
-        rows = self.rows[first:]
-        starts = np.concatenate([[0], np.cumsum([len(cells) for cells, _, _ in rows])]).astype(np.int64)
-        cells = np.concatenate([cells for cells, _, _ in rows]) if rows else np.zeros(0, np.int64)
-        weights = np.concatenate([weights for _, weights, _ in rows]) if rows else np.zeros(0)
-        matrix = sparse.csr_array((weights, cells, starts), shape=(len(rows), len(self.columns)))
-        return matrix, np.array([least for _, _, least in rows], float), np.full(len(rows), np.inf)
+        matrix, least = self.pool.matrix(len(self.columns), first)
+        return matrix, least, np.full(len(least), np.inf)
 
 
 def equation_prices(space: Space, ask: Ask) -> Iterator[tuple[Floats, ...]]:

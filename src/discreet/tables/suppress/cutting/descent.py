@@ -10,13 +10,14 @@ import numpy as np
 
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
-from discreet.tables.suppress.cutting.pool import Pool
+from discreet.tables.suppress.cutting.pool import Pool, union_row
+from discreet.tables.suppress.infeasible import refusal
 from discreet.tables.suppress.moves.attackers import Ask, Space, hideable, preference
 from discreet.tables.suppress.moves.incidence import Incidence, by_label
 from discreet.tables.suppress.moves.nearby import Nearby, Work, part_cut
 from discreet.tables.suppress.moves.probing import TOLERANCE
 from discreet.tables.suppress.moves.sums import Sums
-from discreet.tables.suppress.moves.unions import Union, mend
+from discreet.tables.suppress.moves.unions import mend, union_refusal
 from discreet.tables.suppress.moves.witnesses import Witnesses
 
 __all__ = ["Descent"]
@@ -155,6 +156,16 @@ class Descent:
                         left.pop(cell)
         return [ask for cell in cells.tolist() if (ask := self.witnesses.question(cell)) is not None]
 
+    def secured(self, method: str) -> bool:
+        """Complete the pattern; False where time was up before.  NotProtectedError where no pattern would do."""
+        left = self.complete()
+        sums = self.sums.failing(self.hidden)
+        if left and not self.late:
+            raise refusal(self.table, method, [ask.demand() for ask in left])
+        if sums and not self.late:
+            raise union_refusal(self.table, method, self.hidden, sums)
+        return not left and not sums
+
     def complete(self) -> list[Ask]:
         """Hide more cells until everything is proved; returns the questions that no hiding answers."""
         stuck: set[int] = set()
@@ -251,13 +262,6 @@ class Descent:
                 return True
         return False
 
-    def _union_cut(self, union: Union) -> bool:
-        """Not these hidden cells of the equation alone: hide another, or leave one of them open."""
-        cells = union.cells if union.frame < 0 else np.append(union.cells, union.frame)
-        free = np.unique(cells[self.choice[cells]])
-        held = self.hidden[free]
-        return self.pool.add(free, np.where(held, -1.0, 1.0), 1.0 - float(held.sum()))
-
     def _short(self, cells: Integers) -> bool:
         """Cuts for the hidden cells that a single equation of some cells already leaves too narrow; whether there were any."""
         space, witnesses = self.space, self.witnesses
@@ -310,7 +314,7 @@ class Descent:
                 continue
             unions = self.sums.failing(self.hidden, free)
             if unions:
-                new = [self._union_cut(union) for union in unions]
+                new = [self.pool.add(*union_row(union, self.choice, self.hidden)) for union in unions]
                 self.witnesses.change(more, shown)
                 if not any(new):
                     return False

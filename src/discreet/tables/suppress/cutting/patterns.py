@@ -15,7 +15,8 @@ from discreet.tables.suppress.infeasible import refusal
 from discreet.tables.suppress.moves.attackers import Ask, Demand, Space, demands
 from discreet.tables.suppress.moves.pairs import unmet_insiders
 from discreet.tables.suppress.moves.probing import TOLERANCE, Moves, Prober
-from discreet.tables.suppress.moves.unions import Union, failing, mend, union_refusal
+from discreet.tables.suppress.moves.sums import Sums
+from discreet.tables.suppress.moves.unions import Union, mend, union_refusal
 from discreet.tables.suppress.opening import Opener
 
 __all__ = ["Patterns", "TimeUpError"]
@@ -37,7 +38,7 @@ class Patterns:
 
     def __init__(self, table: Table, method: str, space: Space, choice: Bools, cost: Floats) -> None:
         self.table, self.method, self.space, self.choice, self.cost = table, method, space, choice, cost
-        self.fixed = table.unknown
+        self.fixed, self.sums = table.unknown, Sums(table)
         self.mending = self.fixed
         self.stuck: NotProtectedError | None = None
 
@@ -65,7 +66,7 @@ class Patterns:
 
     def failing(self, hidden: Bools) -> list[Union]:
         """The sums of hidden cells that fail a rule."""
-        return failing(self.table, hidden) if self.table.intruder.unions else []
+        return self.sums.failing(hidden | self.fixed)
 
     def completed(self, begin: Bools, until: float, deadline: float) -> Bools | None:
         """A pattern that meets every demand, from a beginning; superfluous cells are taken out again, dearest first.
@@ -134,7 +135,6 @@ class Patterns:
             return False
         near = np.isin(np.arange(self.table.cells), rows.indices)
         asked = (demand for demand in demands(self.table, hidden) if near[demand.cell])
-        unions = failing(self.table, hidden, only=cell) if self.table.intruder.unions else []
-        return not unions and all(
+        return not self.sums.failing(hidden | self.fixed, np.array([cell])) and all(
             next(self._wrong(some, hidden, until, prober, moves), None) is None for some in (asked, self._asked(hidden, until))
         )

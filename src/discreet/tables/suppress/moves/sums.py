@@ -8,7 +8,7 @@ from scipy import sparse
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 from discreet.tables.suppress.moves.incidence import Incidence
-from discreet.tables.suppress.moves.unions import Union
+from discreet.tables.suppress.moves.unions import Union, sensitive_sums
 
 __all__ = ["Sums"]
 
@@ -18,7 +18,7 @@ class Sums:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.rules = [rule for rule in table.rules if getattr(rule, "unions", True)] if table.intruder.unions else []
+        self.asked = table.intruder.unions and any(getattr(rule, "unions", True) for rule in table.rules)
         blocks, frames = [sparse.csr_array(table.equations)], [np.full(table.equations.shape[0], -1)]
         for known in table.knowledge:
             exact = np.flatnonzero(known.low == known.high)
@@ -32,9 +32,9 @@ class Sums:
     def failing(self, loose: Bools, cells: Integers | None = None) -> list[Union]:
         """The sensitive sums under a pattern of ``loose`` cells: of all equations, or of those of some cells.
 
-        Such a sum has two hidden cells or more, one of them primary, all on one side.
+        Such a sum has two hidden cells or more, one of them primary, all on one side and counted alike.
         """
-        if not self.rules:
+        if not self.asked:
             return []
         if cells is None:
             rows = np.arange(self.incidence.by_row.shape[0])
@@ -44,9 +44,11 @@ class Sums:
         line, column, factor = self.incidence.entries(rows)
         inside, size = loose[column], len(rows)
         count = np.bincount(line, inside, size)
-        rising = np.bincount(line, inside & (factor > 0), size)
+        least, most = np.full(size, np.inf), np.full(size, -np.inf)
+        np.minimum.at(least, line[inside], factor[inside])
+        np.maximum.at(most, line[inside], factor[inside])
         primary = np.bincount(line, inside & self.table.primary[column], size)
-        suspect = (count >= 2) & (primary > 0) & ((rising == 0) | (rising == count))
+        suspect = (count >= 2) & (primary > 0) & (least == most)
         starts = np.searchsorted(line, np.arange(size + 1))
         found = []
         for spot in np.flatnonzero(suspect).tolist():
@@ -66,9 +68,5 @@ class Sums:
         names = [union.together.tobytes() for union in unions]
         new = {name: union.together for name, union in zip(names, unions, strict=True) if name not in self._judged}
         if new:
-            together = self.table.contributions.union(list(new.values()))
-            bad = np.zeros(len(new), bool)
-            for rule in self.rules:
-                bad |= rule.sensitive(together)
-            self._judged.update(zip(new, bad.tolist(), strict=True))
+            self._judged.update(zip(new, sensitive_sums(self.table, list(new.values())).tolist(), strict=True))
         return [union for union, name in zip(unions, names, strict=True) if self._judged[name]]

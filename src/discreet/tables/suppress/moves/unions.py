@@ -11,7 +11,7 @@ from discreet.errors import NotProtectedError, some
 from discreet.model.contributions import Floats, Integers
 from discreet.model.table import Bools, Table
 
-__all__ = ["Union", "failing", "mend", "relations", "union_refusal"]
+__all__ = ["Union", "mend", "relations", "sensitive_sums", "union_refusal"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,31 +39,8 @@ def relations(table: Table) -> Iterator[tuple[Integers, Floats, int]]:
             yield np.asarray(matrix.indices[part], np.int64), matrix.data[part], int(frame)
 
 
-def failing(table: Table, hidden: Bools, *, only: int | None = None) -> list[Union]:
-    """Every equation whose hidden cells, two or more and one of them primary, stand on one side with a sensitive sum.
-
-    ``only`` those equations that a given cell has to do with.
-    """
-    loose = hidden | table.unknown
-    found = []
-    for cells, factors, frame in relations(table) if table.rules else ():
-        inside = loose[cells]
-        if only is not None and frame != only and only not in cells:
-            continue
-        if inside.sum() < 2 or not table.primary[cells[inside]].any() or (frame >= 0 and loose[frame]):
-            continue
-        if len(set(factors[inside].tolist())) == 1 and not _waved(table, cells[~inside]):
-            found.append(Union(cells=cells, signs=np.sign(factors).astype(np.int64), together=cells[inside], frame=frame))
-    bad = _sensitive(table, [union.together for union in found])
-    return [union for union, fails in zip(found, bad, strict=True) if fails]
-
-
-def _waved(table: Table, published: Integers) -> bool:
-    """The sum is itself a published cell that was declared safe."""
-    return len(published) == 1 and bool(table.exempt[published[0]])
-
-
-def _sensitive(table: Table, groups: list[Integers]) -> Bools:
+def sensitive_sums(table: Table, groups: list[Integers]) -> Bools:
+    """Which groups of cells have a sum that fails one of the table's rules."""
     bad = np.zeros(len(groups), bool)
     rules = [rule for rule in table.rules if getattr(rule, "unions", True)]
     if groups and rules:
@@ -85,18 +62,18 @@ def mend(table: Table, hidden: Bools, choice: Bools, cost: Floats, union: Union)
     held = np.concatenate([union.together, cells[more]])
     side = signs == signs[np.isin(cells, union.together)][0]
     elsewhere = (more & ~side).any() or (union.frame >= 0 and hidden[union.frame])
-    if elsewhere or not _sensitive(table, [held])[0]:
+    if elsewhere or not sensitive_sums(table, [held])[0]:
         return np.zeros(0, np.int64)
     free = choice[cells] & ~hidden[cells]
     others = np.append(cells[free & ~side], [union.frame] if union.frame >= 0 and choice[union.frame] else [])
     ways = [np.array([cell]) for cell in _cheapest(others.astype(np.int64), cost)[:1]]
     same = _cheapest(cells[free & side], cost)
-    alone = _sensitive(table, [np.append(held, cell) for cell in same])
+    alone = sensitive_sums(table, [np.append(held, cell) for cell in same])
     ways += [np.array([cell]) for cell, fails in zip(same, alone, strict=True) if not fails][:1]
     added: list[int] = []
     for cell in same:
         added.append(cell)
-        if not _sensitive(table, [np.array([*held, *added])])[0]:
+        if not sensitive_sums(table, [np.array([*held, *added])])[0]:
             ways.append(_without_superfluous(table, held, added))
             break
     return min(ways, key=lambda way: (float(cost[way].sum()), way.tolist()), default=None)
@@ -110,7 +87,7 @@ def _without_superfluous(table: Table, held: Integers, added: Iterable[int]) -> 
     kept = list(added)
     for cell in reversed(list(kept)):
         fewer = [other for other in kept if other != cell]
-        if fewer and not _sensitive(table, [np.array([*held, *fewer])])[0]:
+        if fewer and not sensitive_sums(table, [np.array([*held, *fewer])])[0]:
             kept = fewer
     return np.array(sorted(kept), np.int64)
 
